@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c: puts the layers together, the one place that knows them all: for a program of its own (CkMain), and
- * for one that has Chard inside (ckembed.h).
+ * main.c: puts the layers together, the one place that knows them all: for a program of its own
+ * (CkMain), and for one that has Chard inside (ckembed.h).
  */
 #include "chare/chare_layer.h"
 #include "chare/ckembed.h"
@@ -23,9 +23,9 @@ enum state {
 	INSIDE,     /* in CkProgress, CkRunUntil or CkFinalize */
 };
 
-/* The one run of this process. Written by the host's thread; other threads, which may not call anything here, look
- * at `state` only to be told so. Relaxed: the threads of the run begin after the store, and what else they may see
- * is as wrong as the call. */
+/* The one run of this process. Written by the host's thread; other threads, which may not call
+ * anything here, look at `state` only to be told so. Relaxed: the threads of the run begin after
+ * the store, and what else they may see is as wrong as the call. */
 static struct {
 	_Atomic enum state state;
 	struct node *node;
@@ -45,7 +45,8 @@ static enum state state_now(void)
 }
 
 /* End the job because of a call; on any thread. */
-__attribute__((format(printf, 2, 3), cold)) static _Noreturn void misuse(const char *call, const char *fmt, ...)
+__attribute__((format(printf, 2, 3), cold)) static _Noreturn void misuse(const char *call,
+									 const char *fmt, ...)
 {
 	char why[256];
 	va_list ap;
@@ -67,13 +68,15 @@ static void check_call(const char *call)
 	const enum state state = state_now();
 
 	if (state == NO_RUN && csd_self_early())
-		misuse(call, "in a program that CkMain runs: its handlers run by themselves; return from this one");
+		misuse(call,
+		       "in a program that CkMain runs: its handlers run by themselves; return from this one");
 	if (state == NO_RUN)
 		misuse(call, "without a run: call CkInit first, and again after each CkFinalize");
 	if (!csd_self_early())
 		misuse(call, "on another thread than CkInit: the thread that called CkInit must make this call");
 	if (state != OUTSIDE || !on_host_thread())
-		misuse(call, "in a handler: return from it instead; CkExit ends the run, and then CkFinalize returns");
+		misuse(call,
+		       "in a handler: return from it instead; CkExit ends the run, and then CkFinalize returns");
 }
 
 static void check_init(void)
@@ -125,7 +128,8 @@ static void set_boot(struct csd_config *cfg, const CkBoot *boot)
 	cfg->pes = boot->pes;
 	if (!boot->allgather)
 		return;
-	run.boot = (struct cmi_host_boot){ boot->rank, boot->size, boot->allgather, boot->abort, boot->arg };
+	run.boot = (struct cmi_host_boot){ boot->rank, boot->size, boot->allgather, boot->abort,
+					   boot->arg };
 	cfg->boot = &run.boot;
 }
 

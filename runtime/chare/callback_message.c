@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callback_message.c: callbacks that carry a message of the program's. A callback to an entry becomes the
- * call that its stub would make, so the message is packed, checked and given away as in any call.
- * The room that owns the target makes it (ck_callback_kind.give).
+ * callback_message.c: callbacks that carry a message of the program's. A callback to an entry
+ * becomes the call that its stub would make, so the message is packed, checked and given away as in
+ * any call. The room that owns the target makes it (ck_callback_kind.give).
  */
 #include <stdio.h>
 
 #include "call/call.h"
 #include "ckgen.h"
 
-_Noreturn static void cannot(struct pe *pe, const CkCallback *cb, const CkGenMessage *type, const char *why)
+_Noreturn static void cannot(struct pe *pe, const CkCallback *cb, const CkGenMessage *type,
+			     const char *why)
 {
 	char name[128];
 
@@ -24,7 +25,8 @@ static void send_without(const CkCallback *cb, void *msg)
 	CkCallbackSend(*cb, NULL, 0);
 }
 
-static void check_takes(struct pe *pe, const CkCallback *cb, const CkGenEntry *e, const CkGenMessage *type)
+static void check_takes(struct pe *pe, const CkCallback *cb, const CkGenEntry *e,
+			const CkGenMessage *type)
 {
 	char why[192];
 

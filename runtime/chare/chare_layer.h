@@ -5,8 +5,8 @@
 
 #include "../scheduler/pe.h"
 
-/** The layer of chares, arrays, groups, reductions and quiescence. node->program is a CkGenModule, or
- * NULL for a node without chares. */
+/** The layer of chares, arrays, groups, reductions and quiescence. node->program is a CkGenModule,
+ * or NULL for a node without chares. */
 extern const struct csd_layer chare_layer;
 
 #endif

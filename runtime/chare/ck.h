@@ -40,8 +40,8 @@ double CkWallTimer(void);     /**< seconds since the start of this node, monoton
 /** End the whole job with exit code `code` once every PE has finished its current entry method.
  * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
  * the first non-zero code wins. The runtime shows output that was printed before, and drops
- * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++. libc's exit is
- * no other way: before the job's end it is a failure, whatever its code. */
+ * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++.
+ * libc's exit is no other way: before the job's end it is a failure, whatever its code. */
 #ifdef __cplusplus
 void CkExit(int code = 0);
 #else
@@ -53,8 +53,8 @@ void CkExit(int code);
  * method, in one line, and then a back-trace. Takes its arguments like printf. */
 __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** Abort, like CkAbort, if `expr` is 0. The line has the file, its line and the expression, besides the
- * PE and the entry method.
+/** Abort, like CkAbort, if `expr` is 0. The line has the file, its line and the expression, besides
+ * the PE and the entry method.
  *
  * Off      where the program is compiled with NDEBUG, or with CMK_OPTIMIZE not 0, the expression is not
  *          evaluated. (Charm++ knows CMK_OPTIMIZE only; its production builds set it.) */
@@ -66,8 +66,8 @@ __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((form
 #endif
 
 /** printf to the job's standard output (CkError: to its standard error). The runtime writes whole
- * lines, so text of two PEs never mixes within a line. It holds back a line that has no newline yet,
- * at most until the PE ends. */
+ * lines, so text of two PEs never mixes within a line. It holds back a line that has no newline
+ * yet, at most until the PE ends. */
 void CkPrintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void CkError(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -132,8 +132,8 @@ typedef struct CkSection {
 	uint64_t id;
 } CkSection;
 
-/** A value that a thread can wait for; CkCreateFuture makes it. Plain data, so it can be a parameter
- * of a call. */
+/** A value that a thread can wait for; CkCreateFuture makes it. Plain data, so it can be a
+ * parameter of a call. */
 typedef struct CkFuture {
 	uint64_t id;           /* private, all of them */
 	int32_t pe;
@@ -216,9 +216,9 @@ typedef struct CkArrayOptions {
 	const struct CkCallback *ready;
 } CkArrayOptions;
 
-/** The extents of an array, from its proxy (the `ck` of a CProxy_X). With start, end and step they are
- * the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index type of
- * the program's.
+/** The extents of an array, from its proxy (the `ck` of a CProxy_X). With start, end and step they
+ * are the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index
+ * type of the program's.
  *
  * Called   on any PE that knows the array: the one that made it, one on which an element's handler has
  *          run, and all PEs once `ready` (CkArrayOptions) has fired. A proxy may reach a PE before the
@@ -258,22 +258,26 @@ typedef struct CkEntryOptions {
 } CkEntryOptions;
 /** Values of `queueing`: FIFO serves the first in among equal priorities, LIFO the last in. */
 enum {
-	CK_QUEUEING_FIFO = 0, CK_QUEUEING_LIFO = 1,
-	CK_QUEUEING_IFIFO = 2, CK_QUEUEING_ILIFO = 3, /**< integer priority `prio`; the same as FIFO, LIFO */
-	CK_QUEUEING_BFIFO = 4, CK_QUEUEING_BLIFO = 5, /**< bit-vector priority */
-	CK_QUEUEING_LFIFO = 6, CK_QUEUEING_LLIFO = 7  /**< 64-bit priority */
+	CK_QUEUEING_FIFO = 0,
+	CK_QUEUEING_LIFO = 1,
+	CK_QUEUEING_IFIFO = 2,
+	CK_QUEUEING_ILIFO = 3, /**< integer priority `prio`; the same as FIFO, LIFO */
+	CK_QUEUEING_BFIFO = 4,
+	CK_QUEUEING_BLIFO = 5, /**< bit-vector priority */
+	CK_QUEUEING_LFIFO = 6,
+	CK_QUEUEING_LLIFO = 7 /**< 64-bit priority */
 };
 
-/** Set or get the reference number of a message: 32 bits, 0 by default; it travels with the message.
- * The message is one that the program owns, or the one that the running handler was given.
+/** Set or get the reference number of a message: 32 bits, 0 by default; it travels with the
+ * message. The message is one that the program owns, or the one that the running handler was given.
  * CkGetRefNum(NULL) means the latter, also in an entry with parameters or reduction results; it
  * returns 0 when the handler has no message or has given it away. */
 void CkSetRefNum(void *msg, int n);
 int CkGetRefNum(const void *msg);
 
 /** Set a message's integer priority, or its order among equals (CK_QUEUEING_FIFO or _LIFO). The
- * message is one from X_alloc. The setting holds each time that the message is sent, unless the call
- * has options. */
+ * message is one from X_alloc. The setting holds each time that the message is sent, unless the
+ * call has options. */
 void CkSetPrio(void *msg, int prio);
 void CkSetQueueing(void *msg, int queueing);
 
@@ -293,21 +297,24 @@ void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits);
 /* ---- packing: PUP ------------------------------------------------------------------------ */
 
 /** One function sizes, packs, unpacks and frees an object. `pup T;` in the .ci file says that
- * `void T_pup(pup_er p, T *x)` does so for T: a type of parameters, or an array, whose elements can then leave their
- * process. `pup T { ... }` has ckci print that function from a list of the fields; see ckci(1).
+ * `void T_pup(pup_er p, T *x)` does so for T: a type of parameters, or an array, whose elements can
+ * then leave their process. `pup T { ... }` has ckci print that function from a list of the fields;
+ * see ckci(1).
  *
  * Rule     all four modes call the same pup functions with the same counts, in the same order. What was packed is
  *          unpacked to the byte; otherwise the job ends and names the element.
  * Source   Charm++'s C binding (pup_c.h) and, for what that lacks, its PUP::er. */
 typedef struct CkPupEr *pup_er;
 
-/** What the function has to do now: exactly one of the four is true. Parameters are never deleted so. */
+/** What the function has to do now: exactly one of the four is true. Parameters are never deleted
+ * so. */
 int pup_isSizing(const pup_er p);
 int pup_isPacking(const pup_er p);
 int pup_isUnpacking(const pup_er p);
 int pup_isDeleting(const pup_er p);
 
-/** Size, pack or unpack n bytes at v; nothing when deleting. Unpacking more bytes than were packed aborts. */
+/** Size, pack or unpack n bytes at v; nothing when deleting. Unpacking more bytes than were packed
+ * aborts. */
 void pup_bytes(pup_er p, void *v, size_t n);
 /** A pup function, with a pointer to the object. */
 typedef void (*CkPupFn)(pup_er p, void *obj);
@@ -335,10 +342,19 @@ static inline void pup_floats(pup_er p, float *v, size_t n) { pup_bytes(p, v, n 
 static inline void pup_doubles(pup_er p, double *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
 
 static inline void pup_shorts(pup_er p, short *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
-static inline void pup_uchars(pup_er p, unsigned char *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
-static inline void pup_ushorts(pup_er p, unsigned short *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_uchars(pup_er p, unsigned char *v, size_t n)
+{
+	pup_bytes(p, v, n * sizeof *v);
+}
+static inline void pup_ushorts(pup_er p, unsigned short *v, size_t n)
+{
+	pup_bytes(p, v, n * sizeof *v);
+}
 static inline void pup_uints(pup_er p, unsigned *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
-static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n) { pup_bytes(p, v, n * sizeof *v); }
+static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n)
+{
+	pup_bytes(p, v, n * sizeof *v);
+}
 /** A proxy of any type: pup_proxy(p, &x->cells). */
 #define pup_proxy(p, proxy) pup_bytes(p, proxy, sizeof *(proxy))
 
@@ -352,25 +368,27 @@ static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n) { pup_bytes(
  * Errors   bytes that are packed or unpacked at NULL abort. In checked mode these do, too: the same memory in two fields, other
  *          sizes in unpacking than in packing, fewer bytes than are packed from there, and contents that do not come back. */
 void *pup_alloc(pup_er p, void *old, size_t bytes);
-/** The same for memory of an element that CkRdmaAlloc or CkDirect_alloc gave. The element's channels and buffers no
- * longer use it. */
+/** The same for memory of an element that CkRdmaAlloc or CkDirect_alloc gave. The element's
+ * channels and buffers no longer use it. */
 void *pup_alloc_rdma(pup_er p, void *old, size_t bytes);
 void *pup_alloc_direct(pup_er p, void *old, size_t bytes);
 
-/** Say that n bytes at `at`, in the element or in its memory, need not come back: on_arrived or the next handler sets them.
- * It packs nothing. Checked mode takes all other bytes that do not come back for forgotten. Lists do so for `skip x;`. */
+/** Say that n bytes at `at`, in the element or in its memory, need not come back: on_arrived or the
+ * next handler sets them. It packs nothing. Checked mode takes all other bytes that do not come
+ * back for forgotten. Lists do so for `skip x;`. */
 void pup_skip(pup_er p, const void *at, size_t n);
 
 /** A string of malloc, or NULL. */
 void pup_string(pup_er p, char **s);
 
-/** A callback that an element keeps. Packing aborts if it is to a C function, a future or a thread, which stay on
- * their PE. (pup_bytes packs any: it still fires on the PE that it is for.) */
+/** A callback that an element keeps. Packing aborts if it is to a C function, a future or a thread,
+ * which stay on their PE. (pup_bytes packs any: it still fires on the PE that it is for.) */
 void pup_callback(pup_er p, struct CkCallback *cb);
 
-/** A message that an element keeps, or NULL. For a message type M of the .ci file call M_pup(p, &x->m), which
- * ckci makes. Write x->m = pup_message(p, x->m) for the runtime's own types, and for what CkKeepMsg returned in an
- * entry with parameters: its bytes stay the same, but pointers into it are wrong after a move, so keep offsets.
+/** A message that an element keeps, or NULL. For a message type M of the .ci file call M_pup(p,
+ * &x->m), which ckci makes. Write x->m = pup_message(p, x->m) for the runtime's own types, and for
+ * what CkKeepMsg returned in an entry with parameters: its bytes stay the same, but pointers into
+ * it are wrong after a move, so keep offsets.
  *
  * Shape    the message's priority, reference number and section go along. A message that the program packs goes
  *          through its M_pack and M_unpack, also to be sized and packed.
@@ -379,16 +397,17 @@ void *pup_message(pup_er p, void *msg);
 /** Use a pup function for the program's own purposes, on any PE. CkPupSize returns the bytes that
  * `obj` takes packed. CkPupPack packs it to `to`. CkPupUnpack makes it anew from the `n` bytes at
  * `from` and returns how many of them it used. `bytes` is the sizeof of the object. Here pup_alloc
- * is calloc: the program frees that memory, or has CkPupDelete do so, which deletes what `obj` points to. */
+ * is calloc: the program frees that memory, or has CkPupDelete do so, which deletes what `obj`
+ * points to. */
 size_t CkPupSize(CkPupFn pup, const void *obj, size_t bytes);
 void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to);
 size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n);
 void CkPupDelete(CkPupFn pup, void *obj);
 
-/** Try out how an array's element is packed, as checked mode does before each move: pack it, unpack it into
- * a copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare the bytes, compare the copy's struct
- * and memory of pup_alloc with the element's, and delete the copy; once more with another copy if something differs. The
- * element stays as it is.
+/** Try out how an array's element is packed, as checked mode does before each move: pack it, unpack
+ * it into a copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare
+ * the bytes, compare the copy's struct and memory of pup_alloc with the element's, and delete the
+ * copy; once more with another copy if something differs. The element stays as it is.
  *
  * Called   with the element's struct, on its PE.
  * Errors   aborts and says what X_pup does wrong: which bytes it forgets that are not 0, no padding, and not skipped (pup_skip);
@@ -397,8 +416,9 @@ void CkPupCheck(void *self);
 
 /* ---- messages ------------------------------------------------------------------------ */
 
-/** What the main chare's constructor gets: the command line without the runtime's own arguments. The
- * runtime owns it; it is valid until the job ends. CkFreeMsg may be called with it, as in Charm++, and does nothing. */
+/** What the main chare's constructor gets: the command line without the runtime's own arguments.
+ * The runtime owns it; it is valid until the job ends. CkFreeMsg may be called with it, as in
+ * Charm++, and does nothing. */
 typedef struct CkArgMsg {
 	int argc;
 	char **argv;
@@ -412,9 +432,10 @@ typedef struct CkArgMsg {
  * Errors   an entry with nocopy or pup parameters aborts: they are valid in the handler only. */
 void *CkKeepMsg(void);
 
-/** A call of a [channel] entry whose arrays are being written where they will be handled. ckci makes
- * CkPrepared X_f_prepare(element, parameters): an array parameter `T v[n]` is a `T **v`, which it points to n elements with
- * any contents. Write them, then call CkCommit: the array is not copied any more.
+/** A call of a [channel] entry whose arrays are being written where they will be handled. ckci
+ * makes CkPrepared X_f_prepare(element, parameters): an array parameter `T v[n]` is a `T **v`,
+ * which it points to n elements with any contents. Write them, then call CkCommit: the array is not
+ * copied any more.
  *
  * Called   where the call itself may be made. Between the two only the arrays are written: no call, no wait.
  * Owner    the arrays are the runtime's; they may be written until CkCommit.
@@ -442,8 +463,8 @@ static inline void CkCommit(CkPrepared call)
  * Source   Charm++ CkAllocBuffer. */
 void *CkAllocBuffer(void *msg, size_t bytes);
 
-/** Free a message that the program owns: one that it kept, one from X_alloc that it never sent, or a
- * message parameter. NULL is allowed.
+/** Free a message that the program owns: one that it kept, one from X_alloc that it never sent, or
+ * a message parameter. NULL is allowed.
  *
  * Misuse   checked mode (CK_CHECK=1) ends the job, with a line that says why, when a program frees a
  *          message twice, writes to it after freeing it, sends it twice, or uses or frees one that it
@@ -481,8 +502,9 @@ void CkMigrateMe(void *self, int pe);
 
 /* ---- load balancing ---------------------------------------------------------------------- */
 
-/** This element has come to a point at which elements of its array may be moved, so that all PEs have as much to do.
- * CK_LB chooses who says where to; CK_LB unset or off: nothing moves, and nobody waits for anybody.
+/** This element has come to a point at which elements of its array may be moved, so that all PEs
+ * have as much to do. CK_LB chooses who says where to; CK_LB unset or off: nothing moves, and
+ * nobody waits for anybody.
  *
  * Called   on the element's PE, mostly by all elements of the array, after an iteration for example. The k-th call of
  *          each element belongs to the k-th sync of the array; elements that are inserted between two syncs take part
@@ -495,22 +517,24 @@ void CkMigrateMe(void *self, int pe);
  * Source   Charm++ AtSync, ResumeFromSync. There usesAtSync must be set; here calling is enough. */
 void CkAtSync(void *self);
 
-/** What the element will take until the next sync, in seconds of a PE that has its core for itself, instead of what its
- * handlers took since the last one. It holds for one sync. Without CK_LB nothing happens. Source: Charm++ setObjTime. */
+/** What the element will take until the next sync, in seconds of a PE that has its core for itself,
+ * instead of what its handlers took since the last one. It holds for one sync. Without CK_LB
+ * nothing happens. Source: Charm++ setObjTime. */
 void CkSetLoad(void *self, double seconds);
 
-/** Whether strategies leave this element where it is; at first they do not. CkMigrateMe moves it all the same.
- * Source: Charm++ setMigratable, the other way round. */
+/** Whether strategies leave this element where it is; at first they do not. CkMigrateMe moves it
+ * all the same. Source: Charm++ setMigratable, the other way round. */
 void CkPin(void *self, bool on);
 
-/** Where the element lies in space, n coordinates (1 to 3), for strategies that keep neighbours together. It holds
- * until the next call; at first the index is the position. Without CK_LB nothing happens. */
+/** Where the element lies in space, n coordinates (1 to 3), for strategies that keep neighbours
+ * together. It holds until the next call; at first the index is the position. Without CK_LB nothing
+ * happens. */
 void CkSetPosition(void *self, const double *xyz, int n);
 
 /* ---- callbacks ------------------------------------------------------------------------ */
 
-/** What a reduction or CkCallbackSend hands over: `count` values of `type` (a CkDataType; CK_BYTE for
- * plain bytes), `bytes` bytes in all. The runtime owns it, unless a comment says otherwise. */
+/** What a reduction or CkCallbackSend hands over: `count` values of `type` (a CkDataType; CK_BYTE
+ * for plain bytes), `bytes` bytes in all. The runtime owns it, unless a comment says otherwise. */
 typedef struct CkReductionMsg {
 	uint64_t bytes;
 	uint64_t count;
@@ -536,8 +560,9 @@ typedef enum CkDataType {
 /** A C function as a callback. `m` is valid until the function returns. */
 typedef void (*CkCallbackCFn)(void *ctx, const CkReductionMsg *m);
 
-/** Something to do later, as a value of 64 bytes that a program may store, copy and send. ckci makes
- * X_cb_entry(element) and X_cb_entry_all(collection) for each entry that a callback can target. */
+/** Something to do later, as a value of 64 bytes that a program may store, copy and send. ckci
+ * makes X_cb_entry(element) and X_cb_entry_all(collection) for each entry that a callback can
+ * target. */
 typedef struct CkCallback {
 	uint8_t kind;          /* private, all of them */
 	uint8_t want;
@@ -554,14 +579,15 @@ typedef struct CkCallback {
 _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
 #endif
 
-/** Memory of the program that the runtime reads or writes: an argument for a `nocopy` or `nocopypost`
- * array (CkSendBuffer), or one end of a transfer (CkNcpyBufferInit). Plain bytes: it may be copied,
- * stored, and sent as a parameter or a member of a message.
+/** Memory of the program that the runtime reads or writes: an argument for a `nocopy` or
+ * `nocopypost` array (CkSendBuffer), or one end of a transfer (CkNcpyBufferInit). Plain bytes: it
+ * may be copied, stored, and sent as a parameter or a member of a message.
  *
  * As the argument of a call:
  * Owner    the caller must not change the memory until `done` has fired. The receiver may read it
  *          until its handler returns.
- * In place the handler reads the caller's memory where it lies, if the call is of one element in the
+ * In place the handler reads the caller's memory where it lies, if the call is of one element in
+ * the
  *          same process. The same holds for one element in another process of the host, if the memory
  *          is from CkRdmaAlloc or in a message, is at least 1 kB, and CK_SHARE is not 0. Then `done`
  *          fires after the handler, or when the runtime drops the call together with its chare.
@@ -620,15 +646,15 @@ void CkNcpyBufferDeregister(CkNcpyBuffer *b);
  * Source   Charm++'s dst.get(src). */
 bool CkNcpyGet(const CkNcpyBuffer *dst, const CkNcpyBuffer *src);
 
-/** The same from the other side: copy `src`, which is of this process, to `dst`, which some PE has sent
- * here.
+/** The same from the other side: copy `src`, which is of this process, to `dst`, which some PE has
+ * sent here.
  *
  * Source   Charm++'s src.put(dst). A CkDirect channel is the faster way to put again and again into the
  *          same memory (ckdirect.h). */
 bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst);
 
-/** What a handler X_on_f_post gets for each nocopypost array of its entry, in their order. It sets the
- * pointer that it gets for the array, or calls CkMatchBuffer. */
+/** What a handler X_on_f_post gets for each nocopypost array of its entry, in their order. It sets
+ * the pointer that it gets for the array, or calls CkMatchBuffer. */
 typedef struct CkNcpyBufferPost {
 	size_t bytes;          /* that come; the handler may lower it, and get that many from the front */
 	/* private */
@@ -637,9 +663,9 @@ typedef struct CkNcpyBufferPost {
 	uint32_t match, left;
 } CkNcpyBufferPost;
 
-/** In X_on_f_post: array number i goes into the buffer that CkPostBuffer gives with the same tag, before
- * or after this. Until all arrays of the call have their buffers, X_on_f waits. A [threaded] handler and
- * a `when` wait on their thread.
+/** In X_on_f_post: array number i goes into the buffer that CkPostBuffer gives with the same tag,
+ * before or after this. Until all arrays of the call have their buffers, X_on_f waits. A [threaded]
+ * handler and a `when` wait on their thread.
  *
  * Tags     are the program's. PE tags belong to a PE, node tags to a process. A tag is in use until both
  *          sides have named it once; naming it twice on one side before that aborts.
@@ -653,7 +679,8 @@ void CkMatchNodeBuffer(CkNcpyBufferPost *post, int i, int tag);
 void CkPostBuffer(void *ptr, size_t bytes, int tag);
 void CkPostNodeBuffer(void *ptr, size_t bytes, int tag);
 
-/** Memory that other processes of the host can read and write in place, as nocopy arrays and in transfers.
+/** Memory that other processes of the host can read and write in place, as nocopy arrays and in
+ * transfers.
  *
  * Shape    `bytes` bytes, not zeroed, 64-byte aligned.
  * Owner    the program, until CkRdmaFree, on any PE of the same process. No call may use the memory
@@ -665,17 +692,18 @@ void CkRdmaFree(void *p);
 
 /** A callback that does nothing. */
 CkCallback CkCallbackIgnore(void);
-/** Set the reference number of what the callback brings, for CkGetRefNum and `when f[n]`. 0, as in a new callback, means
- * none: a message of the program's keeps its own. All contributions to a reduction have the same. Charm++'s setRefnum. */
+/** Set the reference number of what the callback brings, for CkGetRefNum and `when f[n]`. 0, as in
+ * a new callback, means none: a message of the program's keeps its own. All contributions to a
+ * reduction have the same. Charm++'s setRefnum. */
 void CkCallbackSetRefNum(CkCallback *cb, int n);
 /** A callback that calls CkExit(0). */
 CkCallback CkCallbackExit(void);
 /** A callback that calls fn(ctx, m) on the PE that made it, whichever PE fires it. */
 CkCallback CkCallbackFunction(CkCallbackCFn fn, void *ctx);
 
-/** The same callback, for data of `type` only. Firing it with another type aborts on the PE that fires
- * it, naming both types. `cb` is a C function, a future or a thread; entry methods declare their own
- * types. */
+/** The same callback, for data of `type` only. Firing it with another type aborts on the PE that
+ * fires it, naming both types. `cb` is a C function, a future or a thread; entry methods declare
+ * their own types. */
 CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
 
 /** Fire a callback with a copy of the `bytes` bytes at `data` (NULL: no data), from any PE. A
@@ -684,7 +712,8 @@ CkCallback CkCallbackExpect(CkCallback cb, CkDataType type);
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes);
 /** The same with `count` values of a known type, which the runtime checks. */
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count);
-/** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each message M.
+/** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each
+ * message M.
  *
  * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section, or a CkMessage; a future
  *          (CkCallbackFuture), for M_waitFuture. An entry without parameters, CkCallbackIgnore and
@@ -704,8 +733,8 @@ void CkCallbackFn(void *cb);
 /* ---- messages of the runtime's own types ------------------------------------------------- */
 
 /*
- * An entry method may take one of these types as its only parameter: `entry void f(CkDataMsg *m);`. A
- * callback can call such an entry (X_cb_f), whatever data it brings, and so can a stub (X_f).
+ * An entry method may take one of these types as its only parameter: `entry void f(CkDataMsg *m);`.
+ * A callback can call such an entry (X_cb_f), whatever data it brings, and so can a stub (X_f).
  *
  * Owner    as with any message: a stub takes it, and the handler's is freed after it, unless the handler
  *          sends it on, keeps it (CkKeepMsg) or frees it. Each element that a callback calls has its own.
@@ -728,35 +757,38 @@ typedef struct CkQdMsg {
 } CkQdMsg;
 CkQdMsg *CkQdMsg_alloc(void);
 
-/** What the `ready` callback of CkArrayOptions brings: which array. An entry method that takes it cannot
- * be the target of other callbacks: they abort, naming the entry. CProxy_X p = {m->aid} is the array. */
+/** What the `ready` callback of CkArrayOptions brings: which array. An entry method that takes it
+ * cannot be the target of other callbacks: they abort, naming the entry. CProxy_X p = {m->aid} is
+ * the array. */
 typedef struct CkArrayCreatedMsg {
 	CkReductionMsg head;   /* private */
 	CkArrayID aid;
 } CkArrayCreatedMsg;
 CkArrayCreatedMsg *CkArrayCreatedMsg_alloc(CkArrayID aid);
 
-/** Any message. M_toMessage(m) makes one of a message M, and M_fromMessage(m) makes it an M again; only the
- * program knows which M it was. For a `message [packed] M;` there are no such functions: who does not know
- * the type cannot pack it. A CkMessage that a callback brings is a CkDataMsg, to be cast. */
+/** Any message. M_toMessage(m) makes one of a message M, and M_fromMessage(m) makes it an M again;
+ * only the program knows which M it was. For a `message [packed] M;` there are no such functions:
+ * who does not know the type cannot pack it. A CkMessage that a callback brings is a CkDataMsg, to
+ * be cast. */
 typedef struct CkMessage CkMessage;
 
 /* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
 
 /*
  * Only a [threaded] entry method may wait. It runs on a stack of its own. While it waits, its PE
- * goes on with other messages, also with those of the same element, so the element's fields may have
- * changed after the wait. Its message, and so its parameters, live until it ends. cth.h has CthSelf,
- * CthSuspend, CthAwaken, CthYield.
+ * goes on with other messages, also with those of the same element, so the element's fields may
+ * have changed after the wait. Its message, and so its parameters, live until it ends. cth.h has
+ * CthSelf, CthSuspend, CthAwaken, CthYield.
  *
  * X_f_sync(...) of a [sync] entry method sends the call and waits for what the handler returns.
  */
 
 /** Make a future: a place for one value that comes later. It belongs to the calling PE. Threads of
- * that PE wait for the value; any PE sends it, once. Call CkReleaseFuture when the future is not needed
- * any more. Charm++'s names and meaning. */
+ * that PE wait for the value; any PE sends it, once. Call CkReleaseFuture when the future is not
+ * needed any more. Charm++'s names and meaning. */
 CkFuture CkCreateFuture(void);
-/** A future for values of `type` only. Sending another type aborts on the sending PE, naming both. */
+/** A future for values of `type` only. Sending another type aborts on the sending PE, naming
+ * both. */
 CkFuture CkCreateFutureTyped(CkDataType type);
 
 /** Wait until the value is there, and return it: the message that was sent, or a CkReductionMsg if
@@ -778,11 +810,11 @@ int CkProbeFuture(CkFuture f);
 /** Give the future back, on its PE. No thread may be waiting. Sending a value later aborts. */
 void CkReleaseFuture(CkFuture f);
 
-/** Send a message as the future's value, from any PE. The runtime takes the message. For a message M
- * that has arrays or that the program packs, use M_sendToFuture(f, m). */
+/** Send a message as the future's value, from any PE. The runtime takes the message. For a message
+ * M that has arrays or that the program packs, use M_sendToFuture(f, m). */
 void CkSendToFuture(CkFuture f, void *msg);
-/** Send a copy of `count` values at `data`, from any PE. CK_NOTYPE, NULL, 0 sends no data: it says only
- * that something has happened. */
+/** Send a copy of `count` values at `data`, from any PE. CK_NOTYPE, NULL, 0 sends no data: it says
+ * only that something has happened. */
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count);
 
 /** For ckci's code only: M_sendToFuture and M_waitFuture call these. */
@@ -794,8 +826,8 @@ CkCallback CkCallbackFuture(CkFuture f);
 /** A callback that a thread of this PE waits for, once, with CkCallbackThreadDelay. Charm++'s
  * CkCallback(CkCallback::resumeThread). */
 CkCallback CkCallbackResumeThread(void);
-/** Wait, in a [threaded] entry method, until `cb` has been fired, and return its CkReductionMsg. The
- * caller owns the message and frees it with CkFreeMsg. Charm++'s cb.thread_delay(). */
+/** Wait, in a [threaded] entry method, until `cb` has been fired, and return its CkReductionMsg.
+ * The caller owns the message and frees it with CkFreeMsg. Charm++'s cb.thread_delay(). */
 void *CkCallbackThreadDelay(CkCallback cb);
 
 /* ---- reductions ------------------------------------------------------------------------ */
@@ -867,8 +899,8 @@ static inline void CkContributeBarrier(void *self, CkCallback cb)
 	CkContribute(self, NULL, 0, CkReduction_nop, cb);
 }
 
-/** Count, mean, and sum of the squared differences from the mean (m2). Contribute CkStatistics(x) for
- * each x with CkReduction_statistics; the result covers all of them. */
+/** Count, mean, and sum of the squared differences from the mean (m2). Contribute CkStatistics(x)
+ * for each x with CkReduction_statistics; the result covers all of them. */
 typedef struct CkReductionStatistics {
 	int64_t count;
 	double mean, m2;
@@ -921,9 +953,10 @@ typedef struct CkTupleElement {
 	const void *data;
 } CkTupleElement;
 
-/** Contribute to n reductions at once; they travel together and give one result, for an entry method
- * that takes a CkReductionMsg. All elements must agree in n, in each op, and in each count that the op
- * alone would require to be equal. Charm++'s CkReductionMsg::buildFromTuple and contribute. */
+/** Contribute to n reductions at once; they travel together and give one result, for an entry
+ * method that takes a CkReductionMsg. All elements must agree in n, in each op, and in each count
+ * that the op alone would require to be equal. Charm++'s CkReductionMsg::buildFromTuple and
+ * contribute. */
 static inline void CkContributeTuple(void *self, const CkTupleElement *elems, int n, CkCallback cb)
 {
 	CkContribute(self, elems, (size_t)n, CkReduction_tuple, cb);
@@ -947,17 +980,17 @@ static inline const CkReductionMsg *CkReductionTuple_at(const CkReductionMsg *m,
  *
  * CkRegisterReducer: fn combines n messages into one and returns it. That is a new one from
  * CkReductionMsg_buildNew, or one of those that it was given, changed in place but not longer; the
- * runtime frees the others. fn gets the contributions of a PE and the results of the PEs below it in
- * the tree, in a fixed order: index order on one PE. It must be associative and commutative. The
+ * runtime frees the others. fn gets the contributions of a PE and the results of the PEs below it
+ * in the tree, in a fixed order: index order on one PE. It must be associative and commutative. The
  * runtime does not call it for a single message. With `streamable` it calls fn with two messages as
- * soon as the second is there, in order of arrival, so a PE never holds more than one result and one
- * contribution. Contributions may have any length: count is in bytes. Charm++'s addReducer.
+ * soon as the second is there, in order of arrival, so a PE never holds more than one result and
+ * one contribution. Contributions may have any length: count is in bytes. Charm++'s addReducer.
  *
- * CkRegisterValueReducer: fn does acc[i] = acc[i] op in[i] for n values of `bytes` bytes. It must be
- * associative, and, except for scans, commutative. All contributions have the same count, and travel
- * like those of built-in reducers. `identity` is the value that changes nothing, for exclusive scans;
- * NULL means zero bytes. `streamable` says that the order of combining does not matter, so
- * contributions need not wait for their turn. */
+ * CkRegisterValueReducer: fn does acc[i] = acc[i] op in[i] for n values of `bytes` bytes. It must
+ * be associative, and, except for scans, commutative. All contributions have the same count, and
+ * travel like those of built-in reducers. `identity` is the value that changes nothing, for
+ * exclusive scans; NULL means zero bytes. `streamable` says that the order of combining does not
+ * matter, so contributions need not wait for their turn. */
 typedef CkReductionMsg *(*CkReducerFn)(int n, CkReductionMsg **msgs);
 typedef void (*CkValueReducerFn)(void *acc, const void *in, size_t n);
 CkReduction CkRegisterReducer(const char *name, CkReducerFn fn, bool streamable);
@@ -967,8 +1000,8 @@ CkReduction CkRegisterValueReducer(const char *name, size_t bytes, CkValueReduce
 /** The reducer of this name, registered or built-in ("sum_int"). Aborts if there is none. */
 CkReduction CkReducer(const char *name);
 
-/** Make a new message of `bytes` bytes, copied from data unless data is NULL: in a reducer, or as the
- * answer of a [sync] entry method. */
+/** Make a new message of `bytes` bytes, copied from data unless data is NULL: in a reducer, or as
+ * the answer of a [sync] entry method. */
 CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
 
 /* ---- prefix scans ------------------------------------------------------------------------- */
@@ -1001,15 +1034,16 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 
 /* A section is some elements of an array, or some members of a group. ckci makes
  * X_ckSection(proxy, list, n), which copies the list, X_f_section(section, ...) for each entry, and
- * X_cb_f_section. An element that is listed twice is a member once. An empty list, or an element that
- * cannot exist, aborts. A program may use a section at once, on every PE that it sends the section to.
- * Make the section on the PE that calls it most: multicasts of other PEs go through that PE.
+ * X_cb_f_section. An element that is listed twice is a member once. An empty list, or an element
+ * that cannot exist, aborts. A program may use a section at once, on every PE that it sends the
+ * section to. Make the section on the PE that calls it most: multicasts of other PEs go through
+ * that PE.
  *
  * X_ckSectionOf(elements, n) takes elements (CProxyElement_X) of any arrays of type X, or of any
- * groups, in any order (Charm++'s cross-array sections). An element of another type aborts. Where the
- * order of contributions matters, as in the result of CkReduction_set, those of one PE are taken array
- * by array and in index order within each. If one PE made the arrays, they come in the order of their
- * creation.
+ * groups, in any order (Charm++'s cross-array sections). An element of another type aborts. Where
+ * the order of contributions matters, as in the result of CkReduction_set, those of one PE are
+ * taken array by array and in index order within each. If one PE made the arrays, they come in the
+ * order of their creation.
  *
  * Order: multicasts of one PE to one section reach each member in order. They are not ordered
  * against calls of single elements or of all. */
@@ -1025,8 +1059,8 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 void CkContributeSection(void *self, CkSection section, const void *data, size_t count,
 			 CkReduction op, CkCallback cb);
 
-/** The section whose multicast the running handler was called by; `id` is 0 if it was called otherwise.
- * So a member can contribute to a section that it was never handed:
+/** The section whose multicast the running handler was called by; `id` is 0 if it was called
+ * otherwise. So a member can contribute to a section that it was never handed:
  * CkContributeSection(self, CkGetSectionInfo(NULL), ...).
  *
  * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of the
@@ -1076,8 +1110,8 @@ static inline CkSection CkSectionRange1D(CkProxy p, int lo, int hi, int step)
 /** Send the calls that this PE holds back. */
 void CkFlush(void);
 
-/** Set how many calls (1 to 65535) and how many bytes (512 to 1 MiB) this PE sends together from now
- * on. The environment variable CK_AGGREGATE=count[,bytes] sets the same for the whole job. */
+/** Set how many calls (1 to 65535) and how many bytes (512 to 1 MiB) this PE sends together from
+ * now on. The environment variable CK_AGGREGATE=count[,bytes] sets the same for the whole job. */
 void CkSetAggregation(int count, size_t bytes);
 
 /* ---- quiescence ------------------------------------------------------------------------------ */
@@ -1093,14 +1127,14 @@ void CkWaitQD(void);
 /* ---- completion of a part of the job ---------------------------------------------------- */
 
 /** A completion detector: it finds out when one activity in the job is over, while others go on;
- * quiescence would wait for all of them. A plain value: it may be a parameter, a readonly variable or
- * a struct member. */
+ * quiescence would wait for all of them. A plain value: it may be a parameter, a readonly variable
+ * or a struct member. */
 typedef struct CkCompletion {
 	uint64_t id;
 } CkCompletion;
 
-/** Make a detector, on any PE. Every PE may use it as soon as the value reaches it. It lives as long
- * as the job. */
+/** Make a detector, on any PE. Every PE may use it as soon as the value reaches it. It lives as
+ * long as the job. */
 CkCompletion CkCompletionCreate(void);
 
 /** Begin a detection with `n_producers` producers.
@@ -1119,8 +1153,8 @@ CkCompletion CkCompletionCreate(void);
 void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
 		       CkCallback all_produced, CkCallback finished, int prio);
 
-/** Say that the caller is about to send n things. Call it before sending them, from a producer that is
- * not done, or from a handler that has not yet consumed what it handles. On any PE. */
+/** Say that the caller is about to send n things. Call it before sending them, from a producer that
+ * is not done, or from a handler that has not yet consumed what it handles. On any PE. */
 void CkCompletionProduce(CkCompletion c, long n);
 /** Say that n things have been received and dealt with. On any PE. */
 void CkCompletionConsume(CkCompletion c, long n);
@@ -1129,8 +1163,8 @@ void CkCompletionDone(CkCompletion c);
 
 /* ---- fences ------------------------------------------------------------------------------ */
 
-/** Come to a fence over self's collection. `cb` fires, once, when all elements have come to the fence
- * and all communication has settled. Meanwhile all elements go on serving calls.
+/** Come to a fence over self's collection. `cb` fires, once, when all elements have come to the
+ * fence and all communication has settled. Meanwhile all elements go on serving calls.
  *
  * Called   once per fence by each element, all with the same callback, mostly X_cb_f_all(proxy).
  *          It returns at once, and the element can still be called. A fence counts among the
@@ -1155,8 +1189,8 @@ void CkFenceWait(void *self);
 
 /* ---- traces -------------------------------------------------------------------------------- */
 
-/** Add events of the program to the trace of this PE. Without CK_TRACE, and while the trace is off, these
- * calls do nothing.
+/** Add events of the program to the trace of this PE. Without CK_TRACE, and while the trace is off,
+ * these calls do nothing.
  *
  * Called   on a PE: in an entry method, a handler, a timer's function, a thread.
  * Names    must stay as they are to the end of the job: string constants. One PE's trace has room for about
@@ -1164,8 +1198,8 @@ void CkFenceWait(void *self);
  * Source   Charm++'s traceUserEvent, traceBeginUserBracketEvent, traceUserStat, traceBegin, traceEnd. There
  *          events have numbers, which must be registered. */
 
-/** A span of time from here to the matching CkTraceEnd. Spans lie one inside the other, and end in the entry
- * method, or in the thread, in which they began. */
+/** A span of time from here to the matching CkTraceEnd. Spans lie one inside the other, and end in
+ * the entry method, or in the thread, in which they began. */
 void CkTraceBegin(const char *name);
 void CkTraceEnd(void);
 /** A moment. */
@@ -1173,8 +1207,8 @@ void CkTraceMark(const char *name);
 /** The value that a quantity of this PE has from here on. */
 void CkTraceCounter(const char *name, double value);
 
-/** Set the program's part of the line that `ckrun --progress` shows while the job runs, as printf would print it:
- * how far it has come, say.
+/** Set the program's part of the line that `ckrun --progress` shows while the job runs, as printf
+ * would print it: how far it has come, say.
  *
  * Called   on any PE, at any time; the text that was set last, on whichever PE, is shown. "" takes it away.
  * Text     at most 159 bytes. Of it only what fits the terminal is shown; what is no printable ASCII is shown as
@@ -1183,8 +1217,8 @@ void CkTraceCounter(const char *name, double value);
  * Source   there is none in Charm++. */
 void CkProgressLine(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** Record again, or no more, on this PE only. A job begins with all of them on. Messages that are sent or
- * handled while their PE's trace is off have no arrow. */
+/** Record again, or no more, on this PE only. A job begins with all of them on. Messages that are
+ * sent or handled while their PE's trace is off have no arrow. */
 void CkTraceOn(void);
 void CkTraceOff(void);
 

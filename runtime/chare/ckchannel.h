@@ -2,13 +2,14 @@
 /*
  * ckchannel.h: named channels, which follow both of their ends when elements of arrays move.
  *
- * A channel as in ckdirect.h belongs to two PEs: neither end can move, and its handle must be sent to the other
- * end. A named channel belongs to two elements. Its name is the receiving element, an entry method, the sending
- * element and a number, the tag. Each end states this name and its buffer, in any order; the runtime joins the two, and
- * joins them again wherever CkMigrateMe or a load balancer takes them. A put, a ready and the search for arrivals are
- * those of ckdirect.h.
+ * A channel as in ckdirect.h belongs to two PEs: neither end can move, and its handle must be sent
+ * to the other end. A named channel belongs to two elements. Its name is the receiving element, an
+ * entry method, the sending element and a number, the tag. Each end states this name and its
+ * buffer, in any order; the runtime joins the two, and joins them again wherever CkMigrateMe or a
+ * load balancer takes them. A put, a ready and the search for arrivals are those of ckdirect.h.
  *
- * In the .ci file the receiving array has an entry method for the arrival. It has one parameter, the tag:
+ * In the .ci file the receiving array has an entry method for the arrival. It has one parameter,
+ * the tag:
  *
  *	array [1D] Cell {
  *		entry Cell();
@@ -26,7 +27,8 @@
  *	CkReducing *Cell_side_reduced(Cell *self, const CkElement *from, int n, int tag, void *buf, size_t bytes,
  *	                              CkReduction op);
  *
- * X_f_from and X_f_from_oob make the receiving end, in the element `self`. It is armed: one put may come.
+ * X_f_from and X_f_from_oob make the receiving end, in the element `self`. It is armed: one put may
+ * come.
  *
  * Called   by one of the element's handlers, its constructor included. `from` is the element that puts, of any
  *          array: X_at(proxy, index).ck.
@@ -49,11 +51,12 @@
  * Owner    `buf` stays the program's, and outlives the end.
  * Errors   as above.
  *
- * Moves. CkMigrateMe lets an element leave when its channels are at rest: their senders have been asked to stop, and
- * each put that they made before has arrived. Until then the element takes calls and arrivals as always. A put of
- * a sender that is stopped, or not joined yet, is copied by the runtime and sent once the ends are joined, so it may be made
- * at any time. Within a process the ends move without a line of the program. To another process they are packed by
- * pup_channel in X_pup.
+ * Moves. CkMigrateMe lets an element leave when its channels are at rest: their senders have been
+ * asked to stop, and each put that they made before has arrived. Until then the element takes calls
+ * and arrivals as always. A put of a sender that is stopped, or not joined yet, is copied by the
+ * runtime and sent once the ends are joined, so it may be made at any time. Within a process the
+ * ends move without a line of the program. To another process they are packed by pup_channel in
+ * X_pup.
  *
  * Source   Charm++ has no such thing: its CkDirect was removed, partly because channels could not follow migration.
  */
@@ -86,33 +89,39 @@ void CkDirect_readyPollQ(struct CkDirectHandle *h);
  *          CkDirect_put. */
 static inline void CkChannelPut(CkChannel *c) { CkDirect_put((struct CkDirectHandle *)c); }
 
-/** CkChannelPut of each of `n` channels of this PE, mostly of one send buffer: a multicast. Each receiver may begin while
- * the next one's data are copied. */
+/** CkChannelPut of each of `n` channels of this PE, mostly of one send buffer: a multicast. Each
+ * receiver may begin while the next one's data are copied. */
 static inline void CkChannelPutAll(CkChannel *const *c, int n)
 {
 	for (int i = 0; i < n; i++)
 		CkChannelPut(c[i]);
 }
 
-/** Arm the channel for the next put: CkDirect_ready. CkChannelReadyMark and CkChannelReadyPollQ are its two
- * halves.
+/** Arm the channel for the next put: CkDirect_ready. CkChannelReadyMark and CkChannelReadyPollQ are
+ * its two halves.
  *
  * Called   on the receiving element's PE, by one of its handlers or arrivals. The program orders it before the
  *          sender's next put. */
 static inline void CkChannelReady(CkChannel *c) { CkDirect_ready((struct CkDirectHandle *)c); }
-static inline void CkChannelReadyMark(CkChannel *c) { CkDirect_readyMark((struct CkDirectHandle *)c); }
-static inline void CkChannelReadyPollQ(CkChannel *c) { CkDirect_readyPollQ((struct CkDirectHandle *)c); }
+static inline void CkChannelReadyMark(CkChannel *c)
+{
+	CkDirect_readyMark((struct CkDirectHandle *)c);
+}
+static inline void CkChannelReadyPollQ(CkChannel *c)
+{
+	CkDirect_readyPollQ((struct CkDirectHandle *)c);
+}
 
-/** Destroy one end. It is nobody's error if the other end still exists, but no put may be on its way, and none may
- * come afterwards.
+/** Destroy one end. It is nobody's error if the other end still exists, but no put may be on its
+ * way, and none may come afterwards.
  *
  * Called   on the element's PE. The element's destruction destroys its ends.
  * Done     at the receiving end no arrival is called any more, and the buffer is the program's. The same
  *          name may be used again once both ends have been destroyed. */
 void CkChannelDestroy(CkChannel *c);
 
-/** In X_pup, for each end of the element: pup_channel(p, &x->from, x->buf). `buf` is the end's buffer: its address
- * where the element is now. So what holds the buffer comes first, as in
+/** In X_pup, for each end of the element: pup_channel(p, &x->from, x->buf). `buf` is the end's
+ * buffer: its address where the element is now. So what holds the buffer comes first, as in
  * x->v = pup_alloc(p, x->v, n); pup_channel(p, &x->from, x->v).
  *
  * Shape    packs the name, whether the end is ready, how many puts there were, and the data of a put that has arrived
@@ -120,13 +129,14 @@ void CkChannelDestroy(CkChannel *c);
  * Errors   aborts if an element leaves its process and X_pup has not packed all of its ends. */
 void pup_channel(pup_er p, CkChannel **c, void *buf);
 
-/* ---- several senders, one buffer -------------------------------------------------------------- */
+/* ---- several senders, one buffer ------------------------------------------------------------- */
 
-/** A reducing channel: `n` elements put, the runtime of the receiver combines what they have put, and X_on_f(self, tag)
- * runs once, when all are in.
+/** A reducing channel: `n` elements put, the runtime of the receiver combines what they have put,
+ * and X_on_f(self, tag) runs once, when all are in.
  *
- * X_f_reduced makes its receiving side, which is armed. Each of the elements `from`, all different, makes an end with
- * X_f_to(self, to, tag, ...) as for any channel and puts once for each ready. `from` is copied.
+ * X_f_reduced makes its receiving side, which is armed. Each of the elements `from`, all different,
+ * makes an end with X_f_to(self, to, tag, ...) as for any channel and puts once for each ready.
+ * `from` is copied.
  *
  * Shape    `bytes` is a multiple of the operation's value. `op` combines value by value: sum, product, max, min, and, or,
  *          xor, statistics (CkReduction_set, concat, random, tuple and the program's reducers of messages do not).

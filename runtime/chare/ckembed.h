@@ -8,12 +8,13 @@
  *	code = CkFinalize();                       the run is over, nothing of it is left
  *	...                                        and CkInit may follow again
  *
- * The thread that calls CkInit, here "the host's thread", is the first PE of this process: its handlers
- * run inside CkProgress, CkRunUntil and CkFinalize, and nowhere else. Further PEs of the process
- * (+p N, CK_PES) have threads of their own and run by themselves all the time. Between the calls the
- * host's thread may call whatever a handler may call (entries, X_ckNew, CkMyPe, CkExit, ...), except
- * what waits. Other threads of the program may call nothing. A call that breaks these rules ends the
- * job with one line that says what to do.
+ * The thread that calls CkInit, here "the host's thread", is the first PE of this process: its
+ * handlers run inside CkProgress, CkRunUntil and CkFinalize, and nowhere else. Further PEs of the
+ * process
+ * (+p N, CK_PES) have threads of their own and run by themselves all the time. Between the calls
+ * the host's thread may call whatever a handler may call (entries, X_ckNew, CkMyPe, CkExit, ...),
+ * except what waits. Other threads of the program may call nothing. A call that breaks these rules
+ * ends the job with one line that says what to do.
  *
  * The .ci file's module needs no main() then: define CK_NO_MAIN where its .def.h is included.
  */
@@ -31,7 +32,8 @@ extern "C" {
 struct CkGenModule;
 
 /** How the processes of the program find each other, if it has several. Zeroed, or NULL instead of
- * it: as in CkMain the environment says so, and a process without a launcher is the whole job. With MPI:
+ * it: as in CkMain the environment says so, and a process without a launcher is the whole job. With
+ * MPI:
  *
  *	static int allgather(const void *mine, void *all, size_t bytes, void *comm)
  *	{
@@ -52,16 +54,16 @@ typedef struct CkBoot {
 	 *          end the job; not in signal handlers. If it returns, the process exits. */
 	void (*abort)(int code, void *arg);
 	void *arg;                 /**< for both functions */
-	/** PEs of this process; 0: as CK_PES says, else 1. +p N in argv is stronger. CkInit takes that away, so
-	 * for a further run keep what CkMyNodeSize says in the first. */
+	/** PEs of this process; 0: as CK_PES says, else 1. +p N in argv is stronger. CkInit takes that
+	 * away, so for a further run keep what CkMyNodeSize says in the first. */
 	int pes;
 	/** Catch faults (SIGSEGV, ...), SIGUSR1 and CK_WATCHDOG=seconds by signals as CkMain does, where
 	 * the program has no handlers, until CkFinalize. False: no signal is touched. */
 	bool signals;
 } CkBoot;
 
-/** Start the runtime, run the main chares of this module on PE 0, give their readonly variables to all
- * PEs. All processes of the job call it.
+/** Start the runtime, run the main chares of this module on PE 0, give their readonly variables to
+ * all PEs. All processes of the job call it.
  *
  * Called   on the thread that makes all further calls. May be called again after CkFinalize.
  * argv     the runtime takes what is its own (+p N, +ppn N) out of *argc and *argv; the main chares
@@ -84,8 +86,8 @@ int CkInit(int *argc, char ***argv, const struct CkGenModule *module, const CkBo
  * Misuse   before CkInit, in a handler, on another thread: aborts. */
 int CkProgress(int n);
 
-/** Run this PE's scheduler until *flag is not 0, or until the run has ended if flag is NULL. Without
- * work it sleeps until a message wakes it.
+/** Run this PE's scheduler until *flag is not 0, or until the run has ended if flag is NULL.
+ * Without work it sleeps until a message wakes it.
  *
  * Called   on the host's thread, outside handlers.
  * flag     handlers on this PE just store to it. Handlers on other PEs of the process store with
@@ -96,9 +98,9 @@ int CkProgress(int n);
  *          CkFinalize and no handler will ever run again, with exit code 125. */
 bool CkRunUntil(const volatile int *flag);
 
-/** End the run and free all that belongs to it, threads and network included. All processes call it.
- * Until each of them has, or somebody has called CkExit, handlers go on running here; then messages
- * that are still queued are dropped.
+/** End the run and free all that belongs to it, threads and network included. All processes call
+ * it. Until each of them has, or somebody has called CkExit, handlers go on running here; then
+ * messages that are still queued are dropped.
  *
  * Called   on the host's thread, outside handlers.
  * Returns  the run's exit code, as CkMain: the first that is not 0 among those of CkExit, else 0.

@@ -21,8 +21,8 @@ extern "C" {
  * (16-byte aligned), the message struct of a message entry, or a CkReductionMsg. */
 typedef void (*CkGenCall)(void *self, void *payload);
 
-/** [sync]: calls the handler and writes its answer, `reply_bytes` bytes, to `reply`. If the answer is
- * a message, it writes the pointer, and the runtime owns the message from then on. */
+/** [sync]: calls the handler and writes its answer, `reply_bytes` bytes, to `reply`. If the answer
+ * is a message, it writes the pointer, and the runtime owns the message from then on. */
 typedef void (*CkGenAnswer)(void *self, void *payload, void *reply);
 
 /** [when(...)]: returns whether the element takes this call now. Must have no side effects. */
@@ -38,7 +38,8 @@ enum {
 	CKGEN_WHEN = 0x40,         /* has `when` */
 	CKGEN_EXCLUSIVE = 0x80,    /* [exclusive], of a nodegroup */
 	CKGEN_IMMEDIATE = 0x100,   /* [immediate], of a nodegroup */
-	CKGEN_CREATEHERE = 0x200,  /* [createhere]: a call of a missing element creates it on the caller's PE */
+	CKGEN_CREATEHERE = 0x200,  /* [createhere]: a call of a missing element creates it on the caller's
+				    * PE */
 	CKGEN_CREATEHOME = 0x400,  /* [createhome]: ... on the element's home PE */
 	CKGEN_AGGREGATE = 0x800,   /* [aggregate]: calls travel in batches */
 	CKGEN_NOCOPY = 0x1000,     /* has `ncpy`: arrays sent from the caller's memory */
@@ -51,11 +52,12 @@ enum {
 
 	CKGEN_ARRIVAL = 0x20000,   /* [arrival]: no message calls it. `call` gets a pointer to the tag */
 
-	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must see its attributes */
+	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must see its
+				    * attributes */
 };
 
-/** Whether `payload`, of so many bytes, is what the type or the entry takes: every part that is found by an
- * offset or a length lies within it. Asked for calls that came from another process. */
+/** Whether `payload`, of so many bytes, is what the type or the entry takes: every part that is
+ * found by an offset or a length lies within it. Asked for calls that came from another process. */
 typedef bool (*CkGenFits)(const void *payload, size_t bytes);
 
 /** A message type. pack and unpack are NULL unless the program packs the message itself. fix is
@@ -80,8 +82,8 @@ static inline void ck_message_CkQdMsg(CkQdMsg *m) { (void)m; }
 static inline void ck_message_CkArrayCreatedMsg(CkArrayCreatedMsg *m) { (void)m; }
 static inline void ck_message_CkMessage(CkMessage *m) { (void)m; }
 
-/** A `nocopy` array in a payload. The stub sets ptr, own, bytes and done. When the message leaves the
- * process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
+/** A `nocopy` array in a payload. The stub sets ptr, own, bytes and done. When the message leaves
+ * the process, the runtime replaces the pointer by a copy within the payload (at != 0) or by a
  * reference (ref != 0). */
 typedef struct CkGenNcpy {
 	const void *ptr;           /* the caller's memory; valid in its process only */
@@ -92,7 +94,8 @@ typedef struct CkGenNcpy {
 	CkCallback done;           /* fires when the caller may change its memory */
 } CkGenNcpy;
 
-/** An entry with nocopypost arrays. `post` calls X_on_f_post and stores the pointers that it set. */
+/** An entry with nocopypost arrays. `post` calls X_on_f_post and stores the pointers that it
+ * set. */
 typedef struct CkGenPost {
 	void (*post)(void *self, void *payload, CkNcpyBufferPost *post);
 	int n;                     /* nocopypost arrays */
@@ -100,11 +103,13 @@ typedef struct CkGenPost {
 	const char *const *names;
 } CkGenPost;
 
-/** An entry method. Aligned, so that its size is a power of two: each call finds its entry by a shift. */
+/** An entry method. Aligned, so that its size is a power of two: each call finds its entry by a
+ * shift. */
 typedef struct __attribute__((aligned(16))) CkGenEntry {
 	const char *name;
 	CkGenCall call;
-	CkGenCall reduced;         /* calls the handler with a CkReductionMsg; NULL: not a callback's target */
+	CkGenCall reduced;         /* calls the handler with a CkReductionMsg; NULL: not a callback's
+				    * target */
 	uint32_t flags;            /* CKGEN_* */
 	uint8_t want;              /* CkDataType of a [reductiontarget]; CK_NOTYPE: any */
 	uint8_t want_array;        /* 1: any count (an array parameter); 0: want_count values */
@@ -121,7 +126,8 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	uint32_t least;            /* bytes of a plain call, head included: values only, no attributes that
 				    * delivery must see. UINT32_MAX: there are none; `fits` tells */
 	CkGenFits fits;            /* of other calls; NULL: no parameters */
-	CkGenCall came;            /* `call` for a plain call from another process that has more than values: asks
+	CkGenCall
+		came; /* `call` for a plain call from another process that has more than values: asks
 				    * `fits`, and CkGen_misfit if that says no. NULL: not without delivery */
 	const char *when_text;     /* CKGEN_WHEN: the condition as the program has it */
 } CkGenEntry;
@@ -136,21 +142,25 @@ typedef struct CkGenChare {
 	CkGenKind kind;
 	int nd;                    /* dimensions of an array; 0 for other kinds, and for an array
 				    * with an index type of the user's */
-	const struct CkGenBody *const *bodies; /* [n_entries]: Structured Dagger; NULL where there is none */
+	const struct CkGenBody *const *bodies; /* [n_entries]: Structured Dagger; NULL where there is
+					        * none */
 	size_t bytes;              /* sizeof the user's struct */
 	const CkGenEntry *entries; /* [0] is the constructor */
 	int n_entries;
 	int index_bytes;           /* sizeof the user's index type, at most 12; else 0 */
 	CkPupFn pup;               /* `pup X;`: calls X_pup; NULL: an element cannot leave its process */
-	void (*clear_padding)(void *self); /* zeroes the struct's padding; NULL: the compiler does not know it */
+	void (*clear_padding)(void *self); /* zeroes the struct's padding; NULL: the compiler does not know
+					    * it */
 	void (*on_arrived)(void *self); /* [on_arrived]: calls X_on_arrived; or NULL */
 	int resume;                /* the entry resumeFromSync of an array; 0: there is none */
 } CkGenChare;
 
-/* For checked mode, which must not take padding for a field that X_pup forgets: only the compiler knows where it is. */
+/* For checked mode, which must not take padding for a field that X_pup forgets: only the compiler
+ * knows where it is. */
 #if defined __has_builtin && !defined __cplusplus
 #if __has_builtin(__builtin_clear_padding)
-#define CKGEN_CLEAR_PADDING(X) static void ck_clear_padding_##X(void *x) { __builtin_clear_padding((X *)x); }
+#define CKGEN_CLEAR_PADDING(X)                                                                     \
+	static void ck_clear_padding_##X(void *x) { __builtin_clear_padding((X *)x); }
 #define CKGEN_CLEARS_PADDING(X) ck_clear_padding_##X
 #endif
 #endif
@@ -226,8 +236,9 @@ enum {
 size_t CkGen_classAbove(size_t size);
 void *CkGen_allocClass(size_t size, size_t size_class);
 
-/* The size class. `size` is mostly a constant, and then the compiler computes the class. It must do so before it weighs
- * whether to put a stub into its caller: that takes 9 of 135 instructions off a plain call. So this is inlined first. */
+/* The size class. `size` is mostly a constant, and then the compiler computes the class. It must do
+ * so before it weighs whether to put a stub into its caller: that takes 9 of 135 instructions off a
+ * plain call. So this is inlined first. */
 static inline __attribute__((always_inline)) size_t CkGen_class(size_t size)
 {
 	return size <= CKGEN_FINE ? (size - 1) / 64 : CkGen_classAbove(size);
@@ -242,13 +253,13 @@ static inline void *CkGen_alloc(size_t bytes)
 
 void CkGen_copyBulk(void *to, const void *from, size_t bytes);
 
-/** A hint, called before the handler of a message object: such a handler mostly sends the object on,
- * and it sends an object that came alone back to the sender. */
+/** A hint, called before the handler of a message object: such a handler mostly sends the object
+ * on, and it sends an object that came alone back to the sender. */
 void CkGen_mayAnswer(void);
 
-/** Copy a parameter into its message. Above CKGEN_BULK bytes the machine layer chooses how to write to
- * the message's memory. Smaller messages go to other processes through a ring, so their memory stays
- * with this PE. */
+/** Copy a parameter into its message. Above CKGEN_BULK bytes the machine layer chooses how to write
+ * to the message's memory. Smaller messages go to other processes through a ring, so their memory
+ * stays with this PE. */
 static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 {
 	if (bytes <= CKGEN_BULK)
@@ -291,27 +302,31 @@ void CkGen_close(CkGenOpen call);
 /** CkGen_alloc and CkGen_send in one, for an element whose index is one number and an entry without
  * attributes. A call of an element on this PE is in the queue when CkGen_open returns; CkGen_close
  * sends any other call. Until then the stub may only write the payload. */
-static inline __attribute__((always_inline)) CkGenOpen CkGen_open(const CkGenChare *chare, uint64_t id, int x, int entry,
-				   size_t bytes)
+static inline __attribute__((always_inline)) CkGenOpen
+CkGen_open(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes)
 {
 	return CkGen_openClass(chare, id, x, entry, bytes + CKGEN_HEAD,
 			       CkGen_class(bytes + CKGEN_HEAD));
 }
 
 /** The same for an element of an array, whatever its index. `bytes` need not be constant. */
-CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
-				 size_t size_class);
-static inline CkGenOpen CkGen_openElement(const CkGenChare *chare, const CkElement *e, int entry, size_t bytes)
+CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry,
+				 size_t size, size_t size_class);
+static inline CkGenOpen CkGen_openElement(const CkGenChare *chare, const CkElement *e, int entry,
+					  size_t bytes)
 {
-	return CkGen_openElementClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+	return CkGen_openElementClass(chare, e, entry, bytes + CKGEN_HEAD,
+				      CkGen_class(bytes + CKGEN_HEAD));
 }
 
 /** The same for an entry with [channel], whose payload may lie where the call will be handled. */
-CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
-				 size_t size_class);
-static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkElement *e, int entry, size_t bytes)
+CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry,
+				 size_t size, size_t size_class);
+static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkElement *e, int entry,
+					  size_t bytes)
 {
-	return CkGen_openChannelClass(chare, e, entry, bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
+	return CkGen_openChannelClass(chare, e, entry, bytes + CKGEN_HEAD,
+				      CkGen_class(bytes + CKGEN_HEAD));
 }
 void CkGen_closeChannel(CkGenOpen call);
 
@@ -324,7 +339,8 @@ static inline CkPrepared CkGen_prepared(CkGenOpen call)
 	return call.away ? CkGen_preparedAway(p) : p;
 }
 
-/** CkGen_copy; `here`: into a message that stays on this PE, so that no other core has its lines. */
+/** CkGen_copy; `here`: into a message that stays on this PE, so that no other core has its
+ * lines. */
 static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t bytes)
 {
 	if (here && bytes < CKGEN_BULK_HERE)
@@ -333,9 +349,9 @@ static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t by
 		CkGen_copy(to, from, bytes);
 }
 
-/** The kind of a call in a batch, as one word: its entry, the bytes of its payload, and the payload's
- * alignment (4, 8 or 16). The alignment is also the size of the slot in front of the payload, which
- * holds the element's place. */
+/** The kind of a call in a batch, as one word: its entry, the bytes of its payload, and the
+ * payload's alignment (4, 8 or 16). The alignment is also the size of the slot in front of the
+ * payload, which holds the element's place. */
 static inline uint64_t CkGen_itemKind(int entry, uint32_t bytes, uint32_t align)
 {
 	return (uint64_t)(uint32_t)entry << 32 | bytes << 5 | (align <= 4 ? 4 : align <= 8 ? 8 : 16);
@@ -361,8 +377,8 @@ typedef struct CkGenBatch {
 extern __thread CkGenBatch *CkGen_batch_ __attribute__((tls_model("initial-exec")));
 
 /** Take room for one more call of this kind, and return its payload. It zeroes what the caller will
- * not write: the rest of the slot, and the padding to a multiple of the slot. It writes the place even
- * if the batch leaves it out; then the payload overwrites it. */
+ * not write: the rest of the slot, and the padding to a multiple of the slot. It writes the place
+ * even if the batch leaves it out; then the payload overwrites it. */
 static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kind)
 {
 	const uint32_t slot = CkGen_itemSlot(kind), bytes = CkGen_itemBytes(kind);
@@ -384,8 +400,8 @@ CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry
 void CkGen_closeAggregate(CkGenOpen call);
 
 /** [aggregate]: like CkGen_open, but the call goes into a batch if it can. The stub closes it with
- * CkGen_closeAggregate if `away` is not 0. `align` is the payload's alignment. Inline, because all of
- * `kind` is constant: that took a call in a stream between two processes from 6.7 to 5.7 ns
+ * CkGen_closeAggregate if `away` is not 0. `align` is the payload's alignment. Inline, because all
+ * of `kind` is constant: that took a call in a stream between two processes from 6.7 to 5.7 ns
  * (bench/kpings). */
 static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id, int x, int entry,
 					    size_t bytes, size_t align)
@@ -407,8 +423,8 @@ static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id
 	return call;
 }
 
-/** [aggregate]: like CkGen_send, but the call goes into a batch if it can. A call with options travels
- * by itself. */
+/** [aggregate]: like CkGen_send, but the call goes into a batch if it can. A call with options
+ * travels by itself. */
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o);
 
@@ -431,18 +447,21 @@ void CkGen_leave(CkGenFrame *frame);
 typedef bool (*CkGenIdle)(void *self);
 void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call);
 
-/** [arrival]: make a receiving end in the element `self`, of the entry's chare; oob NULL: arrivals are counted beside the
- * buffer. Make a sending end in the element `self`, of any array; shape NULL: the `bytes` bytes at buf. */
+/** [arrival]: make a receiving end in the element `self`, of the entry's chare; oob NULL: arrivals
+ * are counted beside the buffer. Make a sending end in the element `self`, of any array; shape
+ * NULL: the `bytes` bytes at buf. */
 struct CkChannel;
 struct CkDirectStrides;
-struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from, int tag, void *buf,
-				    size_t bytes, const uint64_t *oob);
-struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry, CkElement to, int tag,
-				  const void *buf, size_t bytes, const struct CkDirectStrides *shape);
+struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from,
+				    int tag, void *buf, size_t bytes, const uint64_t *oob);
+struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry,
+				  CkElement to, int tag, const void *buf, size_t bytes,
+				  const struct CkDirectStrides *shape);
 
 struct CkReducing;
-struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry, const CkElement *from, int n,
-					int tag, void *buf, size_t bytes, CkReduction op);
+struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry,
+					const CkElement *from, int n, int tag, void *buf,
+					size_t bytes, CkReduction op);
 
 /* ---- Structured Dagger: state machines ---- */
 
@@ -455,7 +474,8 @@ typedef struct CkGenWanted {
 
 /** A call of a run: one that it waits for, or has taken. */
 typedef struct CkGenSlot {
-	void *env;                 /* the runtime's: the call; NULL: none, given away, or the one that runs */
+	void *env;                 /* the runtime's: the call; NULL: none, given away, or the one that
+				    * runs */
 	void *before;              /* the runtime's: objects of pup functions that were made before it */
 	int number;
 	uint16_t done;             /* the alternative has been run */
@@ -475,8 +495,8 @@ typedef struct CkGenPointer {
 	const char *name;
 } CkGenPointer;
 
-/** What lies in a run at some place of its body, innermost first: the parameters of a call that was taken, or
- * a variable that is a pointer. */
+/** What lies in a run at some place of its body, innermost first: the parameters of a call that was
+ * taken, or a variable that is a pointer. */
 typedef struct CkGenOpened {
 	const struct CkGenOpened *up;
 	int slot;                  /* of the call; -1: the body's own; -2: a variable */
@@ -488,7 +508,8 @@ typedef struct CkGenOpened {
 	const char *name;          /* of the variable */
 } CkGenOpened;
 
-/** A place where a body waits: for calls; or, if wanted is NULL, for its parts or for the buffers of a call. */
+/** A place where a body waits: for calls; or, if wanted is NULL, for its parts or for the buffers
+ * of a call. */
 typedef struct CkGenPlace {
 	const CkGenWanted *wanted; /* [n] */
 	int n;                     /* buffers: 1 if the call is the last of its `when` */
@@ -501,11 +522,13 @@ struct CkGenRun;
 
 /** A body, or a part of one that waits by itself. */
 typedef struct CkGenBody {
-	bool (*go)(void *self, struct CkGenRun *run); /* go on from run->at; false: it waits, true: it has ended */
+	bool (*go)(void *self, struct CkGenRun *run); /* go on from run->at; false: it waits, true: it has
+						       * ended */
 	const char *file;          /* the .ci file's name */
 	int entry;
 	size_t bytes;              /* of its run */
-	size_t input;              /* where in the run: the parameters, the number of a forall's part; 0: none */
+	size_t input;              /* where in the run: the parameters, the number of a forall's part; 0:
+				    * none */
 	int n_slots;
 	const CkGenPlace *places;  /* [n_places], by run->at; 0 is the beginning */
 	int n_places;
@@ -513,8 +536,8 @@ typedef struct CkGenBody {
 	int n_parts;
 } CkGenBody;
 
-/** One run of a body. Then follow its slots, and what the body keeps. Only `at` and `found` are not the
- * runtime's alone. */
+/** One run of a body. Then follow its slots, and what the body keeps. Only `at` and `found` are not
+ * the runtime's alone. */
 typedef struct CkGenRun {
 	const CkGenBody *body;
 	struct CkGenRun *up;       /* a part: the run around it */
@@ -545,20 +568,20 @@ static inline void CkGen_ask(CkGenSlot *slot, int n)
 	}
 }
 
-/** Take the calls of one alternative and set run->found. False: they are not there; the body returns, and goes
- * on at this place when they are. CkGen_done ends the calls, as after a handler; `around` is the slot of the call
- * that ran before them, or -1. */
+/** Take the calls of one alternative and set run->found. False: they are not there; the body
+ * returns, and goes on at this place when they are. CkGen_done ends the calls, as after a handler;
+ * `around` is the slot of the call that ran before them, or -1. */
 bool CkGen_wait(CkGenRun *run, int place);
 void CkGen_done(CkGenRun *run, int slot, int n, int around);
 
-/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. The second has nocopypost arrays; false:
- * it waits for their buffers, and the body goes on at this place. */
+/** Write a call's parameters to `in`, its entry's struct ck_in_X_f. The second has nocopypost
+ * arrays; false: it waits for their buffers, and the body goes on at this place. */
 void CkGen_take(CkGenRun *run, int slot, void *in);
 bool CkGen_takePosted(CkGenRun *run, int place, void *in);
 
-/** Parts of a body that run side by side. CkGen_split prepares, CkGen_part starts one part, which may end at
- * once, CkGen_join says whether all have ended; if not, the body goes on at this place when they have. There
- * CkGen_joined follows. */
+/** Parts of a body that run side by side. CkGen_split prepares, CkGen_part starts one part, which
+ * may end at once, CkGen_join says whether all have ended; if not, the body goes on at this place
+ * when they have. There CkGen_joined follows. */
 void CkGen_split(CkGenRun *run);
 void CkGen_part(CkGenRun *run, int part, int i);
 bool CkGen_join(CkGenRun *run, int place);
@@ -581,7 +604,8 @@ void CkGen_doneInserting(CkProxy p);
 void CkGen_beginInserting(CkProxy p);
 void CkGen_destroy(const CkElement *e);
 
-/** What lies in front of every user struct. may_alias, because the runtime uses another type for it. */
+/** What lies in front of every user struct. may_alias, because the runtime uses another type for
+ * it. */
 typedef struct __attribute__((may_alias)) CkGenObj {
 	const uint64_t *collection; /* its id */
 	CkIndex index;
@@ -604,20 +628,20 @@ CkChareID CkGen_thisChare(const void *self);
 /** The user's struct if the element lives on this PE (nodegroup: on this node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
-/** The user's struct of this PE's branch of a group, or of this node's of a nodegroup. Aborts for a proxy
- * that no group's creation returned, and on a thread that is no PE. */
+/** The user's struct of this PE's branch of a group, or of this node's of a nodegroup. Aborts for a
+ * proxy that no group's creation returned, and on a thread that is no PE. */
 void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p);
 
 /** The element of this PE that comes after `after` in index order. NULL begins; NULL is the end. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
-/** Make a section of the listed elements, of one collection or of any collections of this type. `list`
- * is copied. */
+/** Make a section of the listed elements, of one collection or of any collections of this type.
+ * `list` is copied. */
 CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list, size_t n);
 CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t n);
 
-/** Make a callback to an entry of one element, of all elements, of a section, of a singleton chare or
- * of a main chare. */
+/** Make a callback to an entry of one element, of all elements, of a section, of a singleton chare
+ * or of a main chare. */
 CkCallback CkGen_cb(const CkGenChare *chare, const CkElement *e, int entry);
 CkCallback CkGen_cbAll(const CkGenChare *chare, CkProxy p, int entry);
 CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entry);
@@ -625,8 +649,9 @@ CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry);
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 
 /** Parameters that a pup function packs (see ck.h): `n` objects of `bytes` bytes each, at `objs`.
- * CkGen_pupSize returns their packed size; CkGen_pupPack packs them to the `size` bytes at `to`; CkGen_pupUnpack makes
- * them anew from the bytes at `from`, and the runtime frees them when the handler has returned.
+ * CkGen_pupSize returns their packed size; CkGen_pupPack packs them to the `size` bytes at `to`;
+ * CkGen_pupUnpack makes them anew from the bytes at `from`, and the runtime frees them when the
+ * handler has returned.
  *
  * Sizing and packing give `pup` a copy of each object, because it assigns to members, as in
  * x->v = pup_alloc(...). The caller's object may be constant, or two PEs may pack it at once. */
@@ -634,10 +659,10 @@ size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to, size_t size);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
 
-/** What X_pup does with a field, if ckci printed it from a list: size, pack or delete what `old` points to, or
- * unpack it. Each returns what the field points to then. NULL stays NULL.
- * CkGen_pupPointed: n values of `bytes` bytes, each by `pup` unless that is NULL. `name` is the field's.
- * CkGen_pupMessage: a message that the element keeps. */
+/** What X_pup does with a field, if ckci printed it from a list: size, pack or delete what `old`
+ * points to, or unpack it. Each returns what the field points to then. NULL stays NULL.
+ * CkGen_pupPointed: n values of `bytes` bytes, each by `pup` unless that is NULL. `name` is the
+ * field's. CkGen_pupMessage: a message that the element keeps. */
 enum { CKGEN_MALLOC, CKGEN_RDMA, CKGEN_DIRECT };
 void *CkGen_pupPointed(pup_er p, void *old, long long n, size_t bytes, CkPupFn pup, int memory,
 		       const char *name);
@@ -645,9 +670,9 @@ char *CkGen_pupString(pup_er p, const char *old);
 void *CkGen_pupMessage(pup_er p, void *old, const CkGenMessage *type);
 static inline void CkGen_pupCallback(pup_er p, void *cb) { pup_callback(p, (CkCallback *)cb); }
 
-/* For the checks that such a list is complete: where field b begins if it follows field a, where the struct ends
- * if a is its last field, and what kind of thing a field is (5 is gcc's class of pointers; arrays become them).
- * CKGEN_SOME is any value of a field that `value` is a value of. */
+/* For the checks that such a list is complete: where field b begins if it follows field a, where
+ * the struct ends if a is its last field, and what kind of thing a field is (5 is gcc's class of
+ * pointers; arrays become them). CKGEN_SOME is any value of a field that `value` is a value of. */
 #define CKGEN_ROUND(n, align) (((n) + (align) - 1) / (align) * (align))
 #define CKGEN_FIELD_END(T, a) (offsetof(T, a) + sizeof(((T *)0)->a))
 #define CKGEN_AFTER(T, a, b) CKGEN_ROUND(CKGEN_FIELD_END(T, a), __alignof__(((T *)0)->b))
@@ -668,9 +693,9 @@ template <typename T, size_t n> struct CkGen_isArray<T[n]> { static constexpr bo
 #define CKGEN_SOME(...) __VA_ARGS__
 #endif
 
-/** Before the handler of an entry with nocopypost arrays: ask where they shall go, and copy them there.
- * post[p->n] has the pointers then. False: the call waits for a buffer, and the runtime keeps it; do not
- * run the handler. */
+/** Before the handler of an entry with nocopypost arrays: ask where they shall go, and copy them
+ * there. post[p->n] has the pointers then. False: the call waits for a buffer, and the runtime
+ * keeps it; do not run the handler. */
 bool CkGen_post(const CkGenPost *p, void *payload, CkNcpyBufferPost *post);
 
 /** Round up to the alignment of strings and small arrays inside a payload. */
@@ -678,20 +703,22 @@ static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
 
 /** The offset of an array of `bytes` bytes that comes after offset `end`. A large array begins on a
  * cache line; at any other address each vector instruction of 64 bytes touches two lines. In
- * examples/matmul dgemm reads slices of 64 kB out of the message; this took an iteration from 690 to
+ * examples/matmul dgemm reads slices of 64 kB out of the message; this took an iteration from 690
+ * to
  * 600 us (Intel Xeon with AVX-512). */
 static inline size_t CkGen_place(size_t end, size_t bytes)
 {
 	return bytes < CKGEN_LARGE ? CkGen_align(end) : (end + 63) & ~(size_t)63;
 }
-/** The same in a call of a [channel] entry, whose bytes may be written to lines that another core has. A store that touches
- * two such lines waits for both. */
+/** The same in a call of a [channel] entry, whose bytes may be written to lines that another core
+ * has. A store that touches two such lines waits for both. */
 static inline size_t CkGen_placePut(size_t end, size_t bytes)
 {
 	return bytes < CKGEN_LARGE_PUT ? CkGen_align(end) : (end + 63) & ~(size_t)63;
 }
 
-/* What `fits` functions ask: whether an array of n elements, a string, a result lies at `at` of so many bytes. */
+/* What `fits` functions ask: whether an array of n elements, a string, a result lies at `at` of so
+ * many bytes. */
 static inline bool CkGen_arrayFits(size_t bytes, uint64_t at, long long n, size_t each)
 {
 	return n >= 0 && at <= bytes && at % 16 == 0 && (uint64_t)n <= (bytes - at) / each;
@@ -719,9 +746,9 @@ static inline size_t CkGen_bytes(const void *payload)
 __attribute__((noreturn)) void CkGen_misfit(const void *payload);
 
 /** Zero a gap of less than 80 bytes. Compilers turn a memset of unknown but bounded size into
- * `rep stos`, which takes longer than the rest of a stub: with one, a round trip of 100 bytes between
- * threads took 1.16 times as long (AMD EPYC). The empty asm keeps the compiler from making a memset of
- * this loop. */
+ * `rep stos`, which takes longer than the rest of a stub: with one, a round trip of 100 bytes
+ * between threads took 1.16 times as long (AMD EPYC). The empty asm keeps the compiler from making
+ * a memset of this loop. */
 static inline void CkGen_zero(void *to, size_t n)
 {
 	char *p = (char *)to;
@@ -736,8 +763,8 @@ static inline void CkGen_zero(void *to, size_t n)
 	}
 }
 
-/** Zero the gap between the values, which end at the constant `from`, and the first array. It begins there or on the next
- * line (CkGen_place), so this is a few stores of constant size. */
+/** Zero the gap between the values, which end at the constant `from`, and the first array. It
+ * begins there or on the next line (CkGen_place), so this is a few stores of constant size. */
 static inline void CkGen_zeroToLine(void *payload, size_t from, size_t to)
 {
 	if (to != from)
@@ -745,8 +772,8 @@ static inline void CkGen_zeroToLine(void *payload, size_t from, size_t to)
 }
 
 /** Abort because an array length in a call was negative. */
-__attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entry, const char *param,
-			       long long n);
+__attribute__((noreturn)) void CkGen_badLength(const CkGenChare *chare, int entry,
+					       const char *param, long long n);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -6,8 +6,8 @@
  * rooms' headers describe them. A new part is a word there. Make turns the list, without the rooms
  * that are left out, into rooms.gen.h.
  *
- * PE 0 runs the main chares' constructors and then sends the readonly variables. Every other PE first
- * waits for these variables, so no entry method ever sees them unset.
+ * PE 0 runs the main chares' constructors and then sends the readonly variables. Every other PE
+ * first waits for these variables, so no entry method ever sees them unset.
  */
 #include "chare_layer.h"
 #include "../machine/base/cmi_alloc.h"
@@ -62,8 +62,8 @@ static void run_initprocs(const struct ck_node *ck)
 			ck->modules[m]->initprocs[i]();
 }
 
-/* The command line as a message that programs may keep, and free as they do in Charm++: it has a holder who never lets
- * go, and its memory goes with the PE's. */
+/* The command line as a message that programs may keep, and free as they do in Charm++: it has a
+ * holder who never lets go, and its memory goes with the PE's. */
 static CkArgMsg *args_make(struct pe *pe)
 {
 	enum { HOLDERS = 1 << 30 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * readonly.c: readonly variables. The main chares' constructors, on PE 0, set them. Then PE 0 seals
- * them and sends them to every node in one message, before any PE there starts to work. On each node
- * the PE that the message reaches first writes the variables, and then passes the message to the
- * node's other PEs.
+ * them and sends them to every node in one message, before any PE there starts to work. On each
+ * node the PE that the message reaches first writes the variables, and then passes the message to
+ * the node's other PEs.
  *
- * The payload holds the variables in the order of the tables. A plain variable is its bytes. A message
- * (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16, packed if the
- * program packs that type. Each node makes its own message from these bytes, which lives as long as
- * the job.
+ * The payload holds the variables in the order of the tables. A plain variable is its bytes. A
+ * message
+ * (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16, packed if
+ * the program packs that type. Each node makes its own message from these bytes, which lives as
+ * long as the job.
  */
 #include "readonly.h"
 #include "core/shape.h"
@@ -147,8 +148,8 @@ static void seal(struct node *node)
 	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
 }
 
-/* Down the tree on which the groups of the main chares were announced, and behind them. At once, even
- * while the PE holds its messages back for these groups: the others wait for the variables. */
+/* Down the tree on which the groups of the main chares were announced, and behind them. At once,
+ * even while the PE holds its messages back for these groups: the others wait for the variables. */
 static void pass_on(struct pe *pe, struct ck_env *env)
 {
 	for (int i = 0; i < csd_tree_n_children(pe, env->root); i++)

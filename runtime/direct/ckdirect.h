@@ -31,9 +31,9 @@ extern "C" {
 
 /** A channel's name: plain data of 256 bytes that may be copied, stored and sent inside messages.
  *
- * All copies name the same channel. The copy that was bound (CkDirect_assocLocalBuffer), and copies of
- * that one, name the sender's end; the others name the receiver's. All fields are private. A handle of
- * zeros names nothing yet. */
+ * All copies name the same channel. The copy that was bound (CkDirect_assocLocalBuffer), and copies
+ * of that one, name the sender's end; the others name the receiver's. All fields are private. A
+ * handle of zeros names nothing yet. */
 typedef struct CkDirectHandle {
 	uint64_t private_[32];
 } CkDirectHandle;
@@ -55,8 +55,8 @@ typedef void (*CkDirectFn)(void *data);
 CkDirectHandle CkDirect_createHandle(void *recv_buf, size_t bytes, uint64_t oob, CkDirectFn fn,
 				     void *data);
 
-/** The same, but fn gets a private copy of the `data_bytes` (<= 128) bytes at `data`. The copy lives
- * as long as the channel. CkDirect_createHandleCb is built on it. */
+/** The same, but fn gets a private copy of the `data_bytes` (<= 128) bytes at `data`. The copy
+ * lives as long as the channel. CkDirect_createHandleCb is built on it. */
 CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t oob,
 					 CkDirectFn fn, const void *data, size_t data_bytes);
 
@@ -83,12 +83,12 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
  * Source   CkDirect_assocLocalBuffer of Charm++'s CkDirect; CkDirect_assocLocal in the paper. */
 void CkDirect_assocLocalBuffer(CkDirectHandle *h, const void *send_buf, size_t bytes);
 
-/** The same without a size, so nothing is checked: each put reads as many bytes as the receiver created
- * the channel with. Prefer CkDirect_assocLocalBuffer. */
+/** The same without a size, so nothing is checked: each put reads as many bytes as the receiver
+ * created the channel with. Prefer CkDirect_assocLocalBuffer. */
 void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf);
 
-/** Put from another buffer from now on: for two send buffers in turn, one of which is filled while the
- * other is on its way.
+/** Put from another buffer from now on: for two send buffers in turn, one of which is filled while
+ * the other is on its way.
  *
  * Called   on the PE that bound the channel, before the put, when the last put is locally complete. It
  *          sends nothing, and nothing is registered: a network that registers send buffers does so
@@ -161,13 +161,13 @@ void CkDirect_putData(CkDirectHandle *h, CkDirectFn fn, const void *data, size_t
  * Misuse   ready while the channel is armed: aborts in checked mode, else does nothing. */
 void CkDirect_ready(CkDirectHandle *h);
 
-/** The first half: the buffer is free for the next put, but the PE does not look for it yet. Call it
- * as soon as the data has been used. (CkDirect_ReadyMark in the paper.) */
+/** The first half: the buffer is free for the next put, but the PE does not look for it yet. Call
+ * it as soon as the data has been used. (CkDirect_ReadyMark in the paper.) */
 void CkDirect_readyMark(CkDirectHandle *h);
 
-/** The second half: the PE looks for arrivals from now on, and finds one that has come since the mark
- * at once. Call it when the program enters the phase in which it expects data: channels that are not
- * polled cost nothing. (CkDirect_ReadyPollQ in the paper.) */
+/** The second half: the PE looks for arrivals from now on, and finds one that has come since the
+ * mark at once. Call it when the program enters the phase in which it expects data: channels that
+ * are not polled cost nothing. (CkDirect_ReadyPollQ in the paper.) */
 void CkDirect_readyPollQ(CkDirectHandle *h);
 
 /** Destroy one end of the channel: the one that `h` names.
@@ -179,8 +179,8 @@ void CkDirect_readyPollQ(CkDirectHandle *h);
 void CkDirect_destroyHandle(CkDirectHandle *h);
 
 /** Memory for receive buffers that other processes of the host can write directly, 64-byte aligned
- * and zeroed. NULL when there is none left. Any PE may free it, after the channels into it have been
- * destroyed: in checked mode CkDirect_free aborts if a channel of its PE is still there. */
+ * and zeroed. NULL when there is none left. Any PE may free it, after the channels into it have
+ * been destroyed: in checked mode CkDirect_free aborts if a channel of its PE is still there. */
 void *CkDirect_alloc(size_t bytes);
 void CkDirect_free(void *p);
 

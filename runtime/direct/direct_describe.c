@@ -10,10 +10,10 @@
 #include "ends/channel.h"
 #include "ends/sender.h"
 
-/* ---- for how long a channel has been armed ---------------------------------------------------------- */
+/* ---- for how long a channel has been armed --------------------------------------------------- */
 
-/** What the looks have seen of a channel. A ready reads no clock, so the time of the first look that found the
- * channel armed stands for it: it was armed then, or before. */
+/** What the looks have seen of a channel. A ready reads no clock, so the time of the first look
+ * that found the channel armed stands for it: it was armed then, or before. */
 struct direct_look {
 	uint64_t marks;               /* readyMarks until then; 0: not armed at the last look */
 	uint64_t since_ns;            /* the first look at which it was armed after so many */
@@ -22,7 +22,8 @@ struct direct_look {
 
 static bool is_seen(const struct direct_look *l, const struct direct_channel_hot *hot)
 {
-	return hot->state == CHANNEL_ARMED && l->marks == direct_marks(hot) && l->generation == hot->generation;
+	return hot->state == CHANNEL_ARMED && l->marks == direct_marks(hot) &&
+	       l->generation == hot->generation;
 }
 
 static void looks_grow(struct direct_pe *d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_describe.h: say what the channels of a PE wait for. A put that nobody can see is lost, such as
- * one that came before the receiver's ready; all that is left of it is a receiver that waits for put n
- * and a sender that has made it. These records show both.
+ * direct_describe.h: say what the channels of a PE wait for. A put that nobody can see is lost,
+ * such as one that came before the receiver's ready; all that is left of it is a receiver that
+ * waits for put n and a sender that has made it. These records show both.
  */
 #ifndef DIRECT_DESCRIBE_H
 #define DIRECT_DESCRIBE_H
@@ -14,14 +14,15 @@
  * printed if its receiver waits. */
 void direct_describe(struct pe *pe, struct csd_told *to);
 
-/** Note which channels are armed at `now`, so that direct_describe can say for how long they have been. */
+/** Note which channels are armed at `now`, so that direct_describe can say for how long they have
+ * been. */
 void direct_look(struct pe *pe, uint64_t now);
 
 /** The PE has stopped: free what direct_look has noted. */
 void direct_looks_free(struct direct_pe *d);
 
-/** Puts that have come into channels that are marked and not polled, and those that wait until the ends of a named
- * channel are joined: they wait for the program. */
+/** Puts that have come into channels that are marked and not polled, and those that wait until the
+ * ends of a named channel are joined: they wait for the program. */
 uint64_t direct_held(struct pe *pe);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_ends.c: the ends of channels for a layer that moves them (scheduler/ends.h). An end is a handle there, which
- * puts and readies use as they use any other.
+ * direct_ends.c: the ends of channels for a layer that moves them (scheduler/ends.h). An end is a
+ * handle there, which puts and readies use as they use any other.
  */
 #include "direct_ends.h"
 
@@ -43,7 +43,10 @@ static void retire(struct pe *pe, void *end)
 	direct_channel_retire(pe, end);
 }
 
-static void send(struct pe *pe, void *end, const struct csd_sending *s) { direct_sender_open(pe, end, s); }
+static void send(struct pe *pe, void *end, const struct csd_sending *s)
+{
+	direct_sender_open(pe, end, s);
+}
 
 static void join(struct pe *pe, void *end, const void *to, const struct csd_sending *s)
 {
@@ -54,7 +57,8 @@ static uint64_t stop(struct pe *pe, void *end) { return direct_sender_stop(pe, e
 
 static uint64_t made(struct pe *pe, const void *end)
 {
-	const struct direct_sender *s = direct_sender_at(direct_of(pe), ((const struct direct_handle *)end)->sender);
+	const struct direct_sender *s =
+		direct_sender_at(direct_of(pe), ((const struct direct_handle *)end)->sender);
 
 	return direct_hot(s)->iteration + (s->way == DIRECT_HOLDING && s->held);
 }

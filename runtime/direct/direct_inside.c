@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_inside.c: which ends of channels depend on some memory: an end stays on its PE, so what holds it cannot
- * move to another one. Buffers, and what functions get, are looked up for each end. A handle says nothing of where it
- * is, so the memory is searched for handles.
+ * direct_inside.c: which ends of channels depend on some memory: an end stays on its PE, so what
+ * holds it cannot move to another one. Buffers, and what functions get, are looked up for each end.
+ * A handle says nothing of where it is, so the memory is searched for handles.
  */
 #include "direct_inside.h"
 
@@ -11,8 +11,9 @@
 #include "ends/channel.h"
 #include "ends/sender.h"
 
-/* Handles are looked for in pieces of up to so many bytes: they lie in structs, or in arrays of some. Larger pieces are
- * data, and to search them would cost what moving them within the process saves. */
+/* Handles are looked for in pieces of up to so many bytes: they lie in structs, or in arrays of
+ * some. Larger pieces are data, and to search them would cost what moving them within the process
+ * saves. */
 enum { SEARCHED_BYTES = 1 << 16 };
 
 struct search {
@@ -46,7 +47,7 @@ static bool lies_in(const struct search *s, const void *p)
 	return from && (uintptr_t)p - (uintptr_t)s->pieces[from - 1].at < s->pieces[from - 1].bytes;
 }
 
-/* ---- buffers, and what functions get ------------------------------------------------------------------ */
+/* ---- buffers, and what functions get --------------------------------------------------------- */
 
 static bool receiver_lies_in(const struct search *s, const struct direct_channel_hot *hot)
 {
@@ -54,8 +55,14 @@ static bool receiver_lies_in(const struct search *s, const struct direct_channel
 }
 
 /* Whether there is such an end, which cannot move, as those with names can. */
-static bool receiver_stays(const struct direct_channel_hot *hot) { return hot->state != CHANNEL_FREE && !hot->named; }
-static bool sender_stays(const struct direct_sender *s) { return s->path != DIRECT_UNBOUND && !s->named; }
+static bool receiver_stays(const struct direct_channel_hot *hot)
+{
+	return hot->state != CHANNEL_FREE && !hot->named;
+}
+static bool sender_stays(const struct direct_sender *s)
+{
+	return s->path != DIRECT_UNBOUND && !s->named;
+}
 
 static void all_ends(struct search *s, bool any)
 {
@@ -75,7 +82,7 @@ static void all_ends(struct search *s, bool any)
 	}
 }
 
-/* ---- handles: only of ends that have not been found yet ------------------------------------------------ */
+/* ---- handles: only of ends that have not been found yet -------------------------------------- */
 
 static void sender_of(struct search *s, const struct direct_handle *h)
 {
@@ -112,7 +119,8 @@ static void handles_in(struct search *s, const struct csd_piece *piece)
 	}
 }
 
-size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len)
+size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name,
+		     size_t len)
 {
 	char unnamed[64];
 	struct search s = { pe, pieces, n, 0, n ? name : unnamed, n ? len : sizeof unnamed };

@@ -5,9 +5,10 @@
 
 #include "core/direct_state.h"
 
-/** How many ends of channels of this PE depend on these pieces of memory, which are in order and do not overlap: the
- * receive buffer, the send buffer, what the function gets, or a handle lies there. `name` gets the name of the first.
- * No pieces: how many ends there are. */
-size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len);
+/** How many ends of channels of this PE depend on these pieces of memory, which are in order and do
+ * not overlap: the receive buffer, the send buffer, what the function gets, or a handle lies there.
+ * `name` gets the name of the first. No pieces: how many ends there are. */
+size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name,
+		     size_t len);
 
 #endif

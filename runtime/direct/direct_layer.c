@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_layer.c: where the channel layer meets the scheduler: start, each pass of the loop, control
- * messages, stop; and the calls that belong to neither end alone. No other file here calls this one.
+ * direct_layer.c: where the channel layer meets the scheduler: start, each pass of the loop,
+ * control messages, stop; and the calls that belong to neither end alone. No other file here calls
+ * this one.
  *
- * All memory of the layer is given back in node_stop, not in pe_stop: when one PE has ended, another
- * PE of the node, or the network, may still look at its memory.
+ * All memory of the layer is given back in node_stop, not in pe_stop: when one PE has ended,
+ * another PE of the node, or the network, may still look at its memory.
  */
 #include "direct_layer.h"
 
@@ -27,10 +28,10 @@
 #include "core/direct_state.h"
 #include "transfer/put.h"
 
-/* Up to so many channels that other PEs put into, a PE polls them; with more, their senders tell it.
- * A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,
- * 0.30 both ways for N = 32, 0.47 and 0.30 for N = 128; one of a message beside them 18, 50 and 730 %
- * more for N = 16, 128 and 1000 polled, at most 5 % told (bench/channels). CK_DIRECT_POLL_MAX
+/* Up to so many channels that other PEs put into, a PE polls them; with more, their senders tell
+ * it. A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,
+ * 0.30 both ways for N = 32, 0.47 and 0.30 for N = 128; one of a message beside them 18, 50 and 730
+ * % more for N = 16, 128 and 1000 polled, at most 5 % told (bench/channels). CK_DIRECT_POLL_MAX
  * overrides it. */
 enum { DIRECT_POLL_MAX = 32 };
 
@@ -40,8 +41,9 @@ enum { FREED = 0xdd };
 /* ---- polling ----------------------------------------------------------------------- */
 
 /** The upcall `poll`. Completions come first: a function that an arrival runs must find the puts
- * that led to this arrival complete. All looks stand here, without a call. The loop comes here several
- * times while a message makes its round trip, so a nanosecond more here is three more there. */
+ * that led to this arrival complete. All looks stand here, without a call. The loop comes here
+ * several times while a message makes its round trip, so a nanosecond more here is three more
+ * there. */
 static int poll_all(struct pe *pe)
 {
 	struct direct_pe *d = direct_of(pe);
@@ -58,12 +60,13 @@ static int poll_all(struct pe *pe)
 	return n;
 }
 
-/* What rings while nothing listens comes from a program that breaks a rule, so it may wait this long. */
+/* What rings while nothing listens comes from a program that breaks a rule, so it may wait this
+ * long. */
 enum { IDLE_LOOK_US = 100 * 1000 };
 
-/** The upcall `idle`. A pass listens only while an armed channel waits for a bell. Bells that ring at
- * other times tell of puts into marked channels, and of puts that came too early or too late: those
- * leave the job without work, so this is where they are found. */
+/** The upcall `idle`. A pass listens only while an armed channel waits for a bell. Bells that ring
+ * at other times tell of puts into marked channels, and of puts that came too early or too late:
+ * those leave the job without work, so this is where they are found. */
 static int64_t listen_when_idle(struct pe *pe)
 {
 	struct direct_pe *d = direct_of(pe);
@@ -110,7 +113,8 @@ static const char *control_misfit(struct pe *pe, const struct cmi_msg *m)
 			return "its bell has a number of slots that none has";
 		return b->addr % _Alignof(struct bell) ? "its bell is where none can be" : NULL;
 	}
-	/* The addresses in ASK and GO are trusted: in checked mode a hash has told that nothing changed them. */
+	/* The addresses in ASK and GO are trusted: in checked mode a hash has told that nothing changed
+	 * them. */
 	if (m->size != sizeof *c || c->kind == DIRECT_BELL || c->kind > DIRECT_GO ||
 	    (c->kind != DIRECT_BOUND && !pe->node->check))
 		return "it is of no kind";
@@ -118,7 +122,9 @@ static const char *control_misfit(struct pe *pe, const struct cmi_msg *m)
 }
 
 static const struct csd_shape control_shape = {
-	.least = sizeof(struct cmi_msg) + 2 * sizeof(uint32_t), .always = CMI_F_SYSTEM, .may = CMI_F_EXPEDITED,
+	.least = sizeof(struct cmi_msg) + 2 * sizeof(uint32_t),
+	.always = CMI_F_SYSTEM,
+	.may = CMI_F_EXPEDITED,
 	.misfit = control_misfit,
 };
 
@@ -148,7 +154,8 @@ static void name_counts(struct node *node, struct direct_node *dn)
 	dn->count_waited = node->count->number(node, channels, "waited", COUNT_TICKS);
 	node->count->number(node, channels, "waited longest", COUNT_TICKS_MOST);
 }
-_Static_assert(DIRECT_RMA == DIRECT_MEMORY + 1 && DIRECT_MESSAGE == DIRECT_RMA + 1, "as name_counts names them");
+_Static_assert(DIRECT_RMA == DIRECT_MEMORY + 1 && DIRECT_MESSAGE == DIRECT_RMA + 1,
+	       "as name_counts names them");
 
 static int node_start(struct node *node)
 {

@@ -6,12 +6,15 @@
  * process may use. When there are more PEs than cores nobody is bound: two PEs on one core while
  * another is free is worse than what the kernel does by itself. By default a host's only PE is not
  * bound either, so that independent programs of one PE do not pile up on core 0; nor are the nodes
- * of a loopback net, which are tests, and the PEs of a host program, which has its own plans for its cores.
+ * of a loopback net, which are tests, and the PEs of a host program, which has its own plans for
+ * its cores.
  *
- * A core that another job has taken is left out: each bound PE holds the name of its core, an abstract socket, which the kernel
- * gives to one process at a time and takes back when that ends, however it does. PEs for which no core is left are not bound.
- * Programs that are no jobs of ours are noticed later: a PE that again and again waits for its core is bound no longer
- * (bind_look). Both only where nobody has said CK_BIND; with it the PE gets core k in the end, and stays there.
+ * A core that another job has taken is left out: each bound PE holds the name of its core, an
+ * abstract socket, which the kernel gives to one process at a time and takes back when that ends,
+ * however it does. PEs for which no core is left are not bound. Programs that are no jobs of ours
+ * are noticed later: a PE that again and again waits for its core is bound no longer
+ * (bind_look). Both only where nobody has said CK_BIND; with it the PE gets core k in the end, and
+ * stays there.
  */
 #include "bind.h"
 
@@ -33,18 +36,21 @@
 #include "machine_int.h"
 #include "base/say.h"
 
-/** What the user wants; ckrun's --bind arrives as CK_BIND. Without his word: cores, where that helps. */
+/** What the user wants; ckrun's --bind arrives as CK_BIND. Without his word: cores, where that
+ * helps. */
 static enum bind_kind choose_kind(const struct cmi *m)
 {
 	static const char *const words[] = {
 		[BIND_CORE] = "core", [BIND_SOCKET] = "socket", [BIND_NONE] = "none",
 	};
-	enum bind_kind otherwise = m->o.net || m->o.guest || m->job.pes_on_host == 1 ? BIND_NONE : BIND_CORE;
+	enum bind_kind otherwise =
+		m->o.net || m->o.guest || m->job.pes_on_host == 1 ? BIND_NONE : BIND_CORE;
 
 	return (enum bind_kind)cmi_env_word("CK_BIND", words, 3, (int)otherwise);
 }
 
-/** Open a topology without hwloc's plugins. They look for graphics and I/O devices, and loading them takes
+/** Open a topology without hwloc's plugins. They look for graphics and I/O devices, and loading
+ * them takes
  * 3 ms, three times as long as all the rest. Only a variable keeps them out. */
 static int topology_init(hwloc_topology_t *t_p)
 {
@@ -60,7 +66,8 @@ static int topology_init(hwloc_topology_t *t_p)
 	return rc;
 }
 
-/** Load cores and sockets, but no caches, I/O or distances: every node pays for it when it starts. */
+/** Load cores and sockets, but no caches, I/O or distances: every node pays for it when it
+ * starts. */
 static int topology_load(hwloc_topology_t *t_p)
 {
 	hwloc_topology_t t;
@@ -152,7 +159,7 @@ void bind_close(struct cmi *m)
 	free(p->sets);
 }
 
-/* ---- cores that others have taken --------------------------------------------------------------- */
+/* ---- cores that others have taken ------------------------------------------------------------ */
 
 static int first_cpu(const cpu_set_t *s)
 {
@@ -163,24 +170,28 @@ static int first_cpu(const cpu_set_t *s)
 	return cpu;
 }
 
-/** Returns a descriptor; -EADDRINUSE: another PE has the core; other errors: there are no such names here. */
+/** Returns a descriptor; -EADDRINUSE: another PE has the core; other errors: there are no such
+ * names here. */
 static int take_name(const cpu_set_t *core)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	const int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "chard-core-%d", first_cpu(core));
+	const int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "chard-core-%d",
+			       first_cpu(core));
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int rc;
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
+	if (bind(fd, (const struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
 		return fd;
 	rc = -errno;
 	close(fd);
 	return rc;
 }
 
-/** The first free one of the cores from k on; -1: none is free. Those that the system keeps no names of are free. */
+/** The first free one of the cores from k on; -1: none is free. Those that the system keeps no
+ * names of are free. */
 static int free_core(const struct binding *p, int k, int *lock)
 {
 	for (int i = 0; i < p->n_sets; i++) {
@@ -252,9 +263,10 @@ void bind_thread(struct cmi *m, int local)
 			    host_name(m, m->job.node), text);
 }
 
-/* ---- other programs on the core --------------------------------------------------------------- */
+/* ---- other programs on the core -------------------------------------------------------------- */
 
-/** How long the thread has waited for a core while it could run, in ns; UINT64_MAX: the kernel does not tell. */
+/** How long the thread has waited for a core while it could run, in ns; UINT64_MAX: the kernel does
+ * not tell. */
 static uint64_t waited(void)
 {
 	char text[96];
@@ -290,6 +302,7 @@ bool bind_look(struct cmi *m, int local, uint64_t now_ns)
 	close(pe->lock);
 	pe->lock = -1;
 	if (m->o.verbose)
-		machine_say("PE %d: other programs run on its core: unbound from now on", m->job.my_first_pe + local);
+		machine_say("PE %d: other programs run on its core: unbound from now on",
+			    m->job.my_first_pe + local);
 	return false;
 }

@@ -14,7 +14,8 @@ enum bind_kind { BIND_CORE, BIND_SOCKET, BIND_NONE };
 struct bound {
 	int lock;         /* the descriptor that keeps its core for it; -1: none */
 	unsigned crowded; /* so many looks in a row have found other threads on its core */
-	uint64_t seen_ns, waited_ns; /* of the last look: when it was, and how long the thread had waited for its core by then */
+	uint64_t seen_ns, waited_ns; /* of the last look: when it was, and how long the thread had waited
+				      * for its core by then */
 };
 
 /** Filled once on the main thread, then read-only, but for `pes`. */

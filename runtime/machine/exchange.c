@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exchange.c: how the nodes learn of each other before there is a network. They meet twice; each time
- * every node publishes something, passes a fence and reads what all have published. The first time
- * it is who is there and on which host, which the back end needs to choose its transports; the
+ * exchange.c: how the nodes learn of each other before there is a network. They meet twice; each
+ * time every node publishes something, passes a fence and reads what all have published. The first
+ * time it is who is there and on which host, which the back end needs to choose its transports; the
  * second time, the wires' addresses. All nodes read the same, so all come to the same verdict, and
  * only one of them prints it.
  */
@@ -46,7 +46,8 @@ struct host_blob {
 	struct devices_name devices;
 };
 
-/** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many bytes. */
+/** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many
+ * bytes. */
 struct wires_head {
 	uint64_t fingerprint;
 	struct cmi_key128 key; /* a new one; node 0's is the job's */
@@ -77,9 +78,9 @@ static uint64_t hash_inode(uint64_t h, const char *path)
 	return cmi_hash(h, &st.st_ino, sizeof st.st_ino);
 }
 
-/** Equal for two nodes that can share memory: they run under one kernel and in the same namespaces, as
- * far as UCX's shared-memory transports look at them. The name tells apart containers for which all
- * that is equal. */
+/** Equal for two nodes that can share memory: they run under one kernel and in the same namespaces,
+ * as far as UCX's shared-memory transports look at them. The name tells apart containers for which
+ * all that is equal. */
 static uint64_t host_id(const char *name)
 {
 	const char *text = cmi_env_text("CK_HOST_ID");
@@ -125,8 +126,10 @@ static bool well_formed(const struct host_blob *b, size_t len)
 	       b->n_pes >= 1 && b->n_pes <= UINT16_MAX;
 }
 
-/** Take in what `node` has published. Each node checks all others against itself, which has published `own`. */
-static int take_host(struct cmi *m, int node, const struct host_blob *own, struct share_name *share_p, size_t *names_used)
+/** Take in what `node` has published. Each node checks all others against itself, which has
+ * published `own`. */
+static int take_host(struct cmi *m, int node, const struct host_blob *own,
+		     struct share_name *share_p, size_t *names_used)
 {
 	struct host_blob b = {.version = 0};
 	size_t len = 0;
@@ -172,8 +175,8 @@ static void finish_job(struct cmi *m)
 	m->job_known = true;
 }
 
-/** Map the memory of this host's nodes; then find out, together, who has mapped whom. All nodes see the same
- * names, so all of them come to the fence or none does. */
+/** Map the memory of this host's nodes; then find out, together, who has mapped whom. All nodes see
+ * the same names, so all of them come to the fence or none does. */
 static int meet_in_memory(struct cmi *m, const struct share_name *names)
 {
 	int rc = share_map(m, names), n_offers = 0;
@@ -218,14 +221,16 @@ int exchange_hosts(struct cmi *m)
 
 /* ---- second meeting ---------------------------------------------------------------- */
 
-/** From the kernel. That fails only where the system call is forbidden; then strangers know the key, too. */
+/** From the kernel. That fails only where the system call is forbidden; then strangers know the
+ * key, too. */
 static void new_key(struct cmi_key128 *key_p)
 {
 	if (getrandom(key_p, sizeof *key_p, 0) != sizeof *key_p)
 		memset(key_p, 0, sizeof *key_p);
 }
 
-/* The seal goes into hashes that are no match for somebody who sees them, so it does not give away the key. */
+/* The seal goes into hashes that are no match for somebody who sees them, so it does not give away
+ * the key. */
 static void take_key(struct cmi *m, struct cmi_key128 key)
 {
 	static const char what[] = "seal";
@@ -261,7 +266,8 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	return rc;
 }
 
-/** Append the addresses in `blob`, which a node has published, to m->addresses, where there is room for
+/** Append the addresses in `blob`, which a node has published, to m->addresses, where there is room
+ * for
  * *cap bytes. -EPROTO: the lengths in the blob contradict its size. */
 static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t len, size_t *cap)
 {
@@ -350,7 +356,8 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 	cap = sizeof(struct wires_head) + most * (sizeof(uint32_t) + CMI_ADDR_MAX);
 	blob = cmi_alloc(cap, "the PEs' addresses");
 	fingerprints = cmi_alloc_zero((size_t)j->n_nodes, sizeof *fingerprints, "the job's nodes");
-	m->addresses.at = cmi_alloc_zero((size_t)j->n_pes + 1, sizeof *m->addresses.at, "the PEs' addresses");
+	m->addresses.at =
+		cmi_alloc_zero((size_t)j->n_pes + 1, sizeof *m->addresses.at, "the PEs' addresses");
 	rc = publish_wires(m, fingerprint);
 	if (!rc)
 		rc = meet_fence(m);

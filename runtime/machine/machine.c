@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back end, which is
- * chosen here and nowhere else.
+ * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back end, which
+ * is chosen here and nowhere else.
  */
 #include <errno.h>
 #include <poll.h>
@@ -79,8 +79,8 @@ static void machine_free(struct cmi *m)
 	free(m);
 }
 
-/** Whether messages between nodes of one host go through shared memory. CK_SHARE=0 leaves them to UCX,
- * and so does a user who names UCX's transports: he wants those. */
+/** Whether messages between nodes of one host go through shared memory. CK_SHARE=0 leaves them to
+ * UCX, and so does a user who names UCX's transports: he wants those. */
 static bool share_wanted(void)
 {
 	return cmi_env_flag("CK_SHARE", !getenv("UCX_TLS"));
@@ -92,8 +92,8 @@ static bool needs_no_network(const struct cmi *m)
 	return !spans_hosts(m) && share_whole(m);
 }
 
-/** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes. The nodes of a
- * shared one must know it before they open their wires. */
+/** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes.
+ * The nodes of a shared one must know it before they open their wires. */
 static int join_net(struct cmi *m)
 {
 	int rc = share_open(m, m->o.net->shared);
@@ -166,8 +166,8 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others all the
-		 * same, which may be out of reach. A host program goes on. */
+		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others
+		 * all the same, which may be out of reach. A host program goes on. */
 		if (m->boot && o->boot)
 			boot_finish(m->boot);
 		else if (m->boot && rc == -ETIMEDOUT)
@@ -373,8 +373,9 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 	w->ops->release(w, m);
 }
 
-/* The longest sleep that others must end. UCX 1.13 has lost a wake-up (ucx.c), and share_sleep_begin may
- * miss a message. A job that hangs is worse than 100 looks a second, which cost 0.03 % of a core. */
+/* The longest sleep that others must end. UCX 1.13 has lost a wake-up (ucx.c), and
+ * share_sleep_begin may miss a message. A job that hangs is worse than 100 looks a second, which
+ * cost 0.03 % of a core. */
 enum { NETWORK_NAP_US = 10000 };
 
 bool cmi_look_at_core(struct cmi_pe *w, uint64_t now_ns)

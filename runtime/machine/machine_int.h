@@ -23,8 +23,9 @@ struct wire_address {
 	unsigned char bytes[CMI_ADDR_MAX];
 };
 
-/** The addresses of all PEs, one behind the other: PE p's reaches from at[p] to at[p + 1]. Every node
- * keeps them all, so each takes no more than it needs: 178 bytes with tcp, none without a network. */
+/** The addresses of all PEs, one behind the other: PE p's reaches from at[p] to at[p + 1]. Every
+ * node keeps them all, so each takes no more than it needs: 178 bytes with tcp, none without a
+ * network. */
 struct wire_addresses {
 	unsigned char *bytes;
 	uint32_t *at; /* [n_pes + 1] */
@@ -92,7 +93,8 @@ struct cmi_remote {
 };
 
 /** One PE's wire; first member of the back end's own struct. Its PE writes it in cmi_pe_open; from
- * cmi_connect on it is constant, except for `holds`, the two counters and what the back end adds. */
+ * cmi_connect on it is constant, except for `holds`, the two counters and what the back end
+ * adds. */
 struct cmi_pe {
 	struct cmi *m;
 	const struct cmi_ops *ops; /* m->ops, to save a load */
@@ -120,8 +122,8 @@ struct cmi {
 	void (*ask_end)(struct boot *, int code); /* boot_abort, for die.c, which lies below it */
 	struct cmi_job job;
 	bool job_known;
-	/* Another node of this host is in another user namespace, as a rootless container of its own gives it: the kernel
-	 * lets neither open the other's files in /proc, nor copy its memory. */
+	/* Another node of this host is in another user namespace, as a rootless container of its own gives
+	 * it: the kernel lets neither open the other's files in /proc, nor copy its memory. */
 	bool apart;
 	struct devices devices; /* of the network, on this host; for UCX, before it opens */
 	struct share *share;  /* message memory, and the way to the host's other nodes */

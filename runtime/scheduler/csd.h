@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * csd.h: messages and handlers below the chares, with Converse's names: register a handler, send it
- * messages, call a function later. For programs, and for the runtime of another language in the same
- * job; both may be mixed freely with chares.
+ * messages, call a function later. For programs, and for the runtime of another language in the
+ * same job; both may be mixed freely with chares.
  *
  * A message begins with a struct cmi_msg, and has one owner. Sending gives it away; the scheduler
- * of the target PE gives it to the handler, which frees it, keeps it or sends it on. A PE's handlers
- * run one at a time, each to its end.
+ * of the target PE gives it to the handler, which frees it, keeps it or sends it on. A PE's
+ * handlers run one at a time, each to its end.
  *
  *	struct ping { struct cmi_msg head; int n; };
  *	static int h_ping;
@@ -19,7 +19,8 @@
  *	CmiSetHandler(p, h_ping);
  *	CmiSyncSendAndFree(1, sizeof *p, p);
  *
- * Everything is called on a PE: in an entry method, a handler, a timer's function, a thread (cth.h).
+ * Everything is called on a PE: in an entry method, a handler, a timer's function, a thread
+ * (cth.h).
  */
 #ifndef CSD_H
 #define CSD_H
@@ -56,7 +57,8 @@ int CmiNumPes(void);
  * handler are to be filled in. Never NULL: no memory aborts. */
 void *CmiAlloc(size_t bytes);
 
-/** Free a message of CmiAlloc or one that a handler was given; on any PE of the node that owns it. */
+/** Free a message of CmiAlloc or one that a handler was given; on any PE of the node that owns
+ * it. */
 void CmiFree(void *m);
 
 void CmiSetHandler(void *m, int handler);
@@ -80,8 +82,12 @@ typedef void (*CcdVoidFn)(void *arg);
 void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms);
 
 enum {
-	CcdPROCESSOR_BEGIN_IDLE, CcdPROCESSOR_STILL_IDLE, CcdPROCESSOR_BEGIN_BUSY,
-	CcdPERIODIC_10ms, CcdPERIODIC_100ms, CcdPERIODIC_1s,
+	CcdPROCESSOR_BEGIN_IDLE,
+	CcdPROCESSOR_STILL_IDLE,
+	CcdPROCESSOR_BEGIN_BUSY,
+	CcdPERIODIC_10ms,
+	CcdPERIODIC_100ms,
+	CcdPERIODIC_1s,
 	CcdQUIET_100ms, /* as CcdPERIODIC_100ms, for functions that will never do anything for the job: the watchdog does not
 			 * count on them, and may find the job at rest */
 	CCD_N_CONDITIONS

@@ -5,10 +5,11 @@
  * (CthAwaken). Threads of a PE never run at the same time and never leave it, so they need no
  * locks among themselves.
  *
- * Cost (bench/threads): a switch there and back takes 28 ns (ucontext, which calls the kernel, takes
- * 520 ns); making, running and ending a thread 30 ns; a yield, which goes through the queue, 45 ns. A
- * thread's memory is the pages that its stack has touched, 4 KiB at least. Stacks have a guard below
- * and are used again.
+ * Cost (bench/threads): a switch there and back takes 28 ns (ucontext, which calls the kernel,
+ * takes
+ * 520 ns); making, running and ending a thread 30 ns; a yield, which goes through the queue, 45 ns.
+ * A thread's memory is the pages that its stack has touched, 4 KiB at least. Stacks have a guard
+ * below and are used again.
  *
  * All functions are called on a PE.
  */
@@ -31,8 +32,8 @@ enum {
 };
 
 /** Make a thread that will call fn(arg); it starts when it is awakened. stack_bytes 0 stands for
- * CTH_STACK_DEFAULT, or for what the environment variable CK_STACK says. The runtime owns the thread,
- * which ends with fn or with the job. Aborts when there is no memory. */
+ * CTH_STACK_DEFAULT, or for what the environment variable CK_STACK says. The runtime owns the
+ * thread, which ends with fn or with the job. Aborts when there is no memory. */
 CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes);
 
 /** The running thread; NULL in a handler on the PE's own stack. */
@@ -56,8 +57,9 @@ void CthResume(CthThread t);
 
 /* ---- variables of which each thread has its own ---------------------------------------------- */
 
-/** Thread-private variables, Converse's Ctv. The first line stands outside functions; the second in an
- * initnode or initproc function, or anywhere before the first thread is made that uses the variable:
+/** Thread-private variables, Converse's Ctv. The first line stands outside functions; the second in
+ * an initnode or initproc function, or anywhere before the first thread is made that uses the
+ * variable:
  *
  *	CtvDeclare(int, depth);                CtvInitialize(int, depth);
  *
@@ -65,9 +67,10 @@ void CthResume(CthThread t);
  * names one of another file and may stand in a header. CtvAccess(depth) is an lvalue: the running
  * thread's variable, and in a handler on the PE's own stack the PE's. It costs a function call.
  *
- * Each is zero at first: a thread's when the thread is made, a PE's when the job begins. It stays where
- * it is as long as its thread lives, so its address may be kept. It lies in the thread's stack, so
- * programs without such variables pay nothing. Handlers that are no threads share their PE's.
+ * Each is zero at first: a thread's when the thread is made, a PE's when the job begins. It stays
+ * where it is as long as its thread lives, so its address may be kept. It lies in the thread's
+ * stack, so programs without such variables pay nothing. Handlers that are no threads share their
+ * PE's.
  *
  * Where    CtvInitialize: anywhere; a second call does nothing. CtvAccess: on a PE.
  * Errors   end the job with a line: access before CtvInitialize, or in a thread that was made before

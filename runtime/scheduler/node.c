@@ -5,8 +5,8 @@
  *
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  *
- * csd_run goes through all of them. A host program calls csd_start, which returns where PE 0 would begin
- * its loop; then csd_step and csd_until, which are pieces of that loop; and csd_stop.
+ * csd_run goes through all of them. A host program calls csd_start, which returns where PE 0 would
+ * begin its loop; then csd_step and csd_until, which are pieces of that loop; and csd_stop.
  */
 #include "layers.h"
 #include "loop/loop.h"
@@ -277,8 +277,8 @@ static int pes_create(struct node *node, int n)
 	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
 }
 
-/* A handler's frame may be larger than the guard that libc makes, which is a page. The main thread has nothing below its
- * stack for 100 MB. */
+/* A handler's frame may be larger than the guard that libc makes, which is a page. The main thread
+ * has nothing below its stack for 100 MB. */
 static int thread_start(pthread_t *thread, struct pe *pe)
 {
 	enum { GUARD_BYTES = 16 << 20 };
@@ -354,14 +354,16 @@ static void node_free(struct node *node)
 	free(node);
 }
 
-/* They may be the program's own words, so it gets them all the same. "--" ends what is looked at, as in ckrun. */
+/* They may be the program's own words, so it gets them all the same. "--" ends what is looked at,
+ * as in ckrun. */
 static void say_charm_options(const struct csd_config *cfg)
 {
 	for (int i = 1; i < cfg->argc && strcmp(cfg->argv[i], "--") != 0; i++) {
 		const char *here = cmi_charm_option(cfg->argv[i]);
 
 		if (here)
-			fprintf(stderr, "chard: the program gets the argument %s; if Charm++'s option is meant: here %s\n",
+			fprintf(stderr,
+				"chard: the program gets the argument %s; if Charm++'s option is meant: here %s\n",
 				cfg->argv[i], here);
 	}
 }
@@ -386,7 +388,8 @@ static int node_open(struct node *node, struct csd_config *cfg)
 	if (o.n_pes > 1 && is_blind()) {
 		fputs("chard: the program is built with -fsanitize=thread and the library is not, so races would be reported that are "
 		      "none: build it against a library of its own (make SANITIZE=thread install PREFIX=...), or use one PE per "
-		      "process\n", stderr);
+		      "process\n",
+		      stderr);
 		return 1;
 	}
 	if (cmi_open(&o, node->check ? &client_checked : &client, &node->machine))

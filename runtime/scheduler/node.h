@@ -62,8 +62,8 @@ struct csd_upcalls {
 	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
 	 * whichever PE looks, which may not wait meanwhile. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
-	/** How many things of the layer's, that stay on this PE, depend on these pieces of memory; `name` gets the
-	 * first one's name. No pieces: how many there are at all, and no name. */
+	/** How many things of the layer's, that stay on this PE, depend on these pieces of memory; `name`
+	 * gets the first one's name. No pieces: how many there are at all, and no name. */
 	size_t (*inside)(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len);
 	/** The ends of channels; a table, not a function. */
 	const struct csd_ends *ends;
@@ -95,10 +95,11 @@ struct csd_layer {
 	void (*node_stop)(struct node *node);
 	/** Tell what is open on this PE and what it waits for, one record each, for the watchdog. */
 	void (*describe)(struct pe *pe, struct csd_told *to);
-	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some times a
-	 * second while the PE sleeps and wakes up, and never while it works. */
+	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some
+	 * times a second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);
-	/** The PE is about to sleep, at `now` ns. Returns for how many us at most, -1: for as long as others like;
+	/** The PE is about to sleep, at `now` ns. Returns for how many us at most, -1: for as long as
+	 * others like;
 	 * 0: it has done something, perhaps sent itself a message, and must look again. */
 	int64_t (*nap)(struct pe *pe, uint64_t now);
 	/** csd_exit was called on this PE. */
@@ -124,22 +125,25 @@ struct csd_config {
 	int pes;                            /* not 0: PEs of this node, unless +p says another number */
 	bool guest;                         /* the process and its main thread are not ours */
 	bool signals;                       /* but its signals are, while the run lasts */
-	const struct cmi_host_boot *boot;   /* how its processes meet; NULL: by the environment's launcher */
+	const struct cmi_host_boot *boot;   /* how its processes meet; NULL: by the environment's
+					     * launcher */
 };
 
 /** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
 int csd_run(struct csd_config *cfg);
 
-/** The same in steps, for a host program, whose thread is the node's first PE from csd_start to csd_stop; all
- * are called on that thread, outside handlers. *cfg must stay valid. csd_start returns 0, or an exit code after
- * printing why, when nothing is left of the run. It returns when what the layers do at their start is done. */
+/** The same in steps, for a host program, whose thread is the node's first PE from csd_start to
+ * csd_stop; all are called on that thread, outside handlers. *cfg must stay valid. csd_start
+ * returns 0, or an exit code after printing why, when nothing is left of the run. It returns when
+ * what the layers do at their start is done. */
 int csd_start(struct csd_config *cfg, struct node **node_p) __attribute__((warn_unused_result));
-/** Up to n passes of the loop, without sleeping. Returns how much they found to do; -1: the run has ended. */
+/** Up to n passes of the loop, without sleeping. Returns how much they found to do; -1: the run has
+ * ended. */
 int csd_step(struct node *node, int n);
 /** The loop, until *flag is not 0. False: the run has ended first. NULL: until that. */
 bool csd_until(struct node *node, const volatile int *flag);
-/** Run the loop until the job ends, by csd_exit or because all its host programs have come here, then stop and
- * free the node. Returns the job's exit code. */
+/** Run the loop until the job ends, by csd_exit or because all its host programs have come here,
+ * then stop and free the node. Returns the job's exit code. */
 int csd_stop(struct node *node);
 
 /** End the job: every PE leaves its loop after its current handler. Any PE, any time. */
@@ -149,16 +153,17 @@ void csd_exit(struct pe *pe, int code);
 _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** Make `fn` callable from every PE under a number, which is the same on all nodes because the order
- * of registration is. `name` is part of the fingerprint and must stay valid. Only in a layer's
- * node_start, and in what that calls. */
+/** Make `fn` callable from every PE under a number, which is the same on all nodes because the
+ * order of registration is. `name` is part of the fingerprint and must stay valid. Only in a
+ * layer's node_start, and in what that calls. */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
 /** How a message has come in the tree of a root (tree.h): from the parent, a child, to the root. */
 enum csd_way { CSD_NO_WAY, CSD_DOWN, CSD_UP, CSD_TO_ROOT };
 
-/** What a message must be like for its handler if it comes from another process. The scheduler looks just
- * before the handler runs (handlers.c), and ends the job with one line where something does not fit. */
+/** What a message must be like for its handler if it comes from another process. The scheduler
+ * looks just before the handler runs (handlers.c), and ends the job with one line where something
+ * does not fit. */
 struct csd_shape {
 	uint32_t least;                    /* bytes, head included. 0: such messages do not leave their
 					    * process */
@@ -185,27 +190,29 @@ struct csd_shape {
 
 enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED };
 
-/** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls that
- * function for a message of another process, and does not look itself: the function checks the message
- * and handles it. There can be one such handler. Its messages without flags are the plain calls, which
- * travel without a hash. In a layer's node_start. */
+/** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls
+ * that function for a message of another process, and does not look itself: the function checks the
+ * message and handles it. There can be one such handler. Its messages without flags are the plain
+ * calls, which travel without a hash. In a layer's node_start. */
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
 
 /** Look at a message from another process: end the job unless it has its handler's shape. */
 void csd_check(struct pe *pe, const struct cmi_msg *m);
 
-/** End the job: the message, which came from another process, does not fit; `why` says what does not. */
+/** End the job: the message, which came from another process, does not fit; `why` says what does
+ * not. */
 _Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why);
 
 /** Messages for this handler keep their order among themselves only, not with messages for other
  * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
 
-/** Messages for this handler are handled even while a PE waits for another (csd_wait_for). The handler
- * runs no code of the program. */
+/** Messages for this handler are handled even while a PE waits for another (csd_wait_for). The
+ * handler runs no code of the program. */
 void csd_handle_early(struct node *node, int handler);
 
-/** The handler is the scheduler's: its messages are not traced, and are handled while the job ends, too. */
+/** The handler is the scheduler's: its messages are not traced, and are handled while the job ends,
+ * too. */
 void csd_own(struct node *node, int handler);
 
 /** Mix bytes into the node's fingerprint. */
@@ -254,7 +261,8 @@ struct node {
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
-	bool closely;                      /* checked mode, a trace or counts: for layers, one test for all */
+	bool closely;                      /* checked mode, a trace or counts: for layers, one test for
+					    * all */
 	bool verbose;
 	uint64_t start_ns;
 	int cores;                         /* this process may run on, before any binding */

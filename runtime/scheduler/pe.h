@@ -34,8 +34,8 @@
 enum {
 	MSG_FINE = 1024,                   /* up to here one class per 64 bytes */
 	MSG_CLASSES = MSG_FINE / 64 + 64,  /* above: two per doubling, to 4 TiB */
-	/* To the largest size_t. No block is of these classes, but a size that cannot be (a program's count of values) has
-	 * one, and allocating finds their lists empty without a look at the size. */
+	/* To the largest size_t. No block is of these classes, but a size that cannot be (a program's
+	 * count of values) has one, and allocating finds their lists empty without a look at the size. */
 	MSG_CLASSES_ALL = MSG_FINE / 64 + 2 * (64 - 10),
 };
 
@@ -46,7 +46,8 @@ struct msg_slab;
 struct msg_pool {
 	struct cmi_msg *free[MSG_CLASSES_ALL];
 	uint32_t owner;                    /* of this PE's blocks, without the class */
-	struct msg_slab *slabs;            /* [n_slabs], rising addresses: pieces of the machine's memory */
+	struct msg_slab *slabs;            /* [n_slabs], rising addresses: pieces of the machine's
+					    * memory */
 	size_t n_slabs, cap_slabs;
 	uint32_t hollow[MSG_CLASSES];      /* 1 + the first slab without pages; 0: none (reclaim.c) */
 	uint32_t n_full[MSG_CLASSES];      /* slabs with pages */
@@ -91,7 +92,8 @@ struct pe {
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
 	uint32_t armed;                    /* set by a layer: what its `poll` waits for wakes nobody,
 					    * so sleeps are short while this is > 0 */
-	bool listens;                      /* the same, of a layer that waits for such things all the time */
+	bool listens;                      /* the same, of a layer that waits for such things all the
+					    * time */
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
@@ -120,7 +122,8 @@ struct pe {
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
-		uint32_t patience;         /* after so many polls without work each looks at an expensive network, too */
+		uint32_t patience;         /* after so many polls without work each looks at an expensive network,
+					    * too */
 		uint32_t unlooked;         /* passes with work since the last such look */
 		bool oversubscribed;
 		uint64_t look_ns;          /* when to look next whether this PE has its core for itself */
@@ -139,8 +142,9 @@ extern _Thread_local struct pe *csd_self_ __attribute__((tls_model("initial-exec
 /** The PE that runs on this thread; NULL on a thread that is none. */
 static inline struct pe *csd_self(void) { return csd_self_; }
 
-/** While a node registers what it has, which runs initnode functions: PE 0 of the node, which has no layers, queue or
- * wire to use yet. csd_self() is NULL meanwhile, so that what needs a PE that runs ends in csd_no_pe. */
+/** While a node registers what it has, which runs initnode functions: PE 0 of the node, which has
+ * no layers, queue or wire to use yet. csd_self() is NULL meanwhile, so that what needs a PE that
+ * runs ends in csd_no_pe. */
 extern _Thread_local struct pe *csd_early_;
 
 /** As csd_self(), and in initnode functions csd_early_: for what may be called there, too. */
@@ -172,9 +176,10 @@ static inline unsigned csd_size_class(size_t size)
 	return MSG_FINE / 64 + (lg - 10) * 2 + (unsigned)(((size - 1) >> (lg - 1)) & 1);
 }
 
-/* With the address sanitizer the memory of free messages is out of bounds, as malloc's would be, and
- * so is the rest of a block behind its message. The machine's head stays readable, and so does a whole cache line of
- * each message: calls are looked up by what stands there before it is clear that the message is so long. */
+/* With the address sanitizer the memory of free messages is out of bounds, as malloc's would be,
+ * and so is the rest of a block behind its message. The machine's head stays readable, and so does
+ * a whole cache line of each message: calls are looked up by what stands there before it is clear
+ * that the message is so long. */
 size_t msg_class_bytes(unsigned cls);
 #ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
@@ -186,7 +191,8 @@ static inline void csd_poison(struct cmi_msg *m)
 static inline void csd_unpoison(struct cmi_msg *m, size_t size)
 {
 	/* Rings copy in steps of 16 bytes. */
-	__asan_unpoison_memory_region(m, size < CSD_CACHE_LINE ? CSD_CACHE_LINE : (size + 15) & ~(size_t)15);
+	__asan_unpoison_memory_region(m, size < CSD_CACHE_LINE ? CSD_CACHE_LINE :
+								 (size + 15) & ~(size_t)15);
 }
 static inline void csd_unpoison_block(struct cmi_msg *m)
 {
@@ -208,8 +214,8 @@ static inline struct cmi_msg *csd_msg_begin(struct cmi_msg *m, size_t size)
 }
 
 /** Memory for a message of `size` bytes, its head of 32 included. Size and no flags are filled in;
- * handler, priority (if a flag says so) and payload are the caller's to write. Never NULL: no memory
- * ends the job. For the runtime's own messages and for what arrives: it never waits, and
+ * handler, priority (if a flag says so) and payload are the caller's to write. Never NULL: no
+ * memory ends the job. For the runtime's own messages and for what arrives: it never waits, and
  * CK_MESSAGE_MEMORY does not limit it. */
 static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 {
@@ -223,8 +229,8 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 	return csd_msg_begin(m, size);
 }
 
-/** The same for a message that the program makes. Where CK_MESSAGE_MEMORY leaves no room, a thread waits
- * here, while the PE runs other handlers and threads; what cannot wait ends the job. */
+/** The same for a message that the program makes. Where CK_MESSAGE_MEMORY leaves no room, a thread
+ * waits here, while the PE runs other handlers and threads; what cannot wait ends the job. */
 static inline struct cmi_msg *csd_msg_alloc_call(struct pe *pe, size_t size)
 {
 	unsigned cls = csd_size_class(size);
@@ -237,9 +243,9 @@ static inline struct cmi_msg *csd_msg_alloc_call(struct pe *pe, size_t size)
 	return csd_msg_begin(m, size);
 }
 
-/** For runtime code that takes messages for the program while it must not wait: have a message of `size`
- * bytes ready before. Returns false if one was; true means that the caller may have waited, so what it
- * knew may be old. */
+/** For runtime code that takes messages for the program while it must not wait: have a message of
+ * `size` bytes ready before. Returns false if one was; true means that the caller may have waited,
+ * so what it knew may be old. */
 bool csd_msg_room_slow(struct pe *pe, size_t size);
 static inline bool csd_msg_room(struct pe *pe, size_t size)
 {
@@ -291,16 +297,16 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 /** csd_send for a message that does not wait while the PE holds others back (csd_hold). */
 void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m);
 
-/** From now on hold back what this PE sends to other PEs, except by csd_send_now. Returns a number for
- * csd_release, which lets the messages go that no other csd_hold before them holds back. */
+/** From now on hold back what this PE sends to other PEs, except by csd_send_now. Returns a number
+ * for csd_release, which lets the messages go that no other csd_hold before them holds back. */
 uint64_t csd_hold(struct pe *pe);
 void csd_release(struct pe *pe, uint64_t reason);
 
-/** A hint, to be called a few dozen instructions before a message is sent that may answer the one being
- * handled. If that one came alone from a PE of this node, that PE looks at its inbox all the time, and
- * the inbox's cache line is fetched here to be written. If it were fetched earlier, the PE would take
- * it back before the push. Handing a message to and fro between threads takes 0.81 to 0.86 of its time
- * without the hint (AMD EPYC, 7 to 11 runs in turn). */
+/** A hint, to be called a few dozen instructions before a message is sent that may answer the one
+ * being handled. If that one came alone from a PE of this node, that PE looks at its inbox all the
+ * time, and the inbox's cache line is fetched here to be written. If it were fetched earlier, the
+ * PE would take it back before the push. Handing a message to and fro between threads takes 0.81 to
+ * 0.86 of its time without the hint (AMD EPYC, 7 to 11 runs in turn). */
 static inline void csd_may_answer(struct pe *pe)
 {
 	struct pe *to = pe->lone;
@@ -311,8 +317,8 @@ static inline void csd_may_answer(struct pe *pe)
 	cmi_own_line(&to->inbox);
 }
 
-/** csd_send to this PE itself, for a message that has no flags and whose `route` is complete; nothing
- * is left to decide. */
+/** csd_send to this PE itself, for a message that has no flags and whose `route` is complete;
+ * nothing is left to decide. */
 static inline void csd_send_here(struct pe *pe, struct cmi_msg *m)
 {
 	pe->n_created++;
@@ -327,17 +333,18 @@ struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 
 /* ---- the loop and the threads, for layers ---------------------------------------------------- */
 
-/** How many messages are ready on this PE, expedited ones left out, counted up to `most`. Takes time in
- * proportion to the result. */
+/** How many messages are ready on this PE, expedited ones left out, counted up to `most`. Takes
+ * time in proportion to the result. */
 size_t csd_queue_length(const struct pe *pe, size_t most);
 
 /** For a layer's pe_start: receive until a message for `handler` has been handled. Other messages
- * keep their order and wait for the loop, except those of csd_handle_early. Returns false when the job ends meanwhile. */
+ * keep their order and wait for the loop, except those of csd_handle_early. Returns false when the
+ * job ends meanwhile. */
 bool csd_wait_for(struct pe *pe, int handler);
 
-/** Take those messages out of the queue that the test accepts and that may be overtaken there: all but plain
- * ones, which keep their order. `to` gets them by priority, then in order of arrival. They count as handled;
- * the caller sends them if they are to be handled later. */
+/** Take those messages out of the queue that the test accepts and that may be overtaken there: all
+ * but plain ones, which keep their order. `to` gets them by priority, then in order of arrival.
+ * They count as handled; the caller sends them if they are to be handled later. */
 typedef bool (*csd_msg_test)(const struct cmi_msg *m, const void *arg);
 void csd_queue_take(struct pe *pe, csd_msg_test test, const void *arg, struct msg_fifo *to);
 /** Whether there is such a message. */
@@ -349,12 +356,14 @@ void csd_each_thread(struct pe *pe,
 
 /** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
 const uint64_t *csd_thread_tell(struct csd_thread *t);
-/** The threads of which nobody has told since the last call: `begun`, they are suspended; else they were
- * made and never awakened. */
-void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
-						      bool begun), void *arg);
-/** For detections that ask in waves until they find something. A message of one has been handled / n timers of one
- * were set (n < 0: were over). The watchdog does not take them for work. */
+/** The threads of which nobody has told since the last call: `begun`, they are suspended; else they
+ * were made and never awakened. */
+void csd_each_silent_thread(struct pe *pe,
+			    void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+				       bool begun),
+			    void *arg);
+/** For detections that ask in waves until they find something. A message of one has been handled /
+ * n timers of one were set (n < 0: were over). The watchdog does not take them for work. */
 static inline void csd_chatter(struct pe *pe) { pe->n_chatter++; }
 static inline void csd_chatter_timer(struct pe *pe, int n) { pe->n_chatter_timers += (size_t)n; }
 /** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */

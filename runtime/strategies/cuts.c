@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuts.c: the elements in index order, cut into one run per PE. A dense array that is placed so finds its elements as
- * fast as one that never moved.
+ * cuts.c: the elements in index order, cut into one run per PE. A dense array that is placed so
+ * finds its elements as fast as one that never moved.
  *
- * The cuts are the best there are, not only good ones: the time of the longest PE is found by bisection, where a time
- * is possible if PEs that take as much as they can in that time, one after the other, take everything (Pinar and
- * Aykanat, Fast optimal load balancing algorithms for 1D partitioning, 2004). Prefix sums make a try cost n_pes
- * searches.
+ * The cuts are the best there are, not only good ones: the time of the longest PE is found by
+ * bisection, where a time is possible if PEs that take as much as they can in that time, one after
+ * the other, take everything (Pinar and Aykanat, Fast optimal load balancing algorithms for 1D
+ * partitioning, 2004). Prefix sums make a try cost n_pes searches.
  *
- * Several cuts keep within that time, or within the tolerance if that is more. Then each cut stays as near as
- * possible to the present one, so that few elements move: from the right, the first place that leaves the PEs behind it
- * no more than they can take; from the left, the last one that a PE reaches.
+ * Several cuts keep within that time, or within the tolerance if that is more. Then each cut stays
+ * as near as possible to the present one, so that few elements move: from the right, the first
+ * place that leaves the PEs behind it no more than they can take; from the left, the last one that
+ * a PE reaches.
  */
 #include "lb_chain.h"
 #include "loads/lb_loads.h"
@@ -79,8 +80,9 @@ static bool is_possible(const struct chain *c, double seconds)
 	return at == c->n;
 }
 
-/* The shortest time, to a millionth. With the largest element on top of the level every PE fills up to its share of the
- * level, so that is long enough; only the last digits of the sums may make it too short. */
+/* The shortest time, to a millionth. With the largest element on top of the level every PE fills up
+ * to its share of the level, so that is long enough; only the last digits of the sums may make it
+ * too short. */
 static double shortest(const struct chain *c)
 {
 	double low = c->l->level, high = low, largest = 0, slowest = c->l->speed[0];

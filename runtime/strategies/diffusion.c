@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diffusion.c: PEs balance in pairs, and no pair asks what the others have (Cybenko, Dynamic load balancing for
- * distributed memory multiprocessors, 1989: dimension exchange). PE p meets PE p ^ 1, p ^ 2, p ^ 4 and so on. The one with
- * more gives elements, the largest first, until both have about the same. With a power of two PEs one sweep over all
- * dimensions balances work that can be cut at will; a few sweeps do for elements and for other numbers.
+ * diffusion.c: PEs balance in pairs, and no pair asks what the others have (Cybenko, Dynamic load
+ * balancing for distributed memory multiprocessors, 1989: dimension exchange). PE p meets PE p ^ 1,
+ * p ^ 2, p ^ 4 and so on. The one with more gives elements, the largest first, until both have
+ * about the same. With a power of two PEs one sweep over all dimensions balances work that can be
+ * cut at will; a few sweeps do for elements and for other numbers.
  *
- * It begins with the PEs that are furthest apart, so that the last sweeps move work between neighbours only, which are
- * mostly in one process.
+ * It begins with the PEs that are furthest apart, so that the last sweeps move work between
+ * neighbours only, which are mostly in one process.
  */
 #include "loads/lb_loads.h"
 #include "strategies.h"

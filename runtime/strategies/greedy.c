@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * greedy.c: the element with most work first, each to the PE that is ready with it first (Graham, Bounds on
- * multiprocessing timing anomalies, 1969: the longest PE takes at most 4/3 of the best there is). It does not ask
- * where an element lives, so nearly all of them move.
+ * greedy.c: the element with most work first, each to the PE that is ready with it first (Graham,
+ * Bounds on multiprocessing timing anomalies, 1969: the longest PE takes at most 4/3 of the best
+ * there is). It does not ask where an element lives, so nearly all of them move.
  *
- * With equal speeds that PE is the one with the least load, on top of a heap. With different speeds a fast PE may
- * be ready first although it has more. That matters for large elements only: for those with more than 1/SMALL of the
- * level all PEs are compared. There are at most SMALL * n_pes of them if PEs are as fast as the fastest.
+ * With equal speeds that PE is the one with the least load, on top of a heap. With different speeds
+ * a fast PE may be ready first although it has more. That matters for large elements only: for
+ * those with more than 1/SMALL of the level all PEs are compared. There are at most SMALL * n_pes
+ * of them if PEs are as fast as the fastest.
  */
 #include "loads/lb_loads.h"
 #include "strategies.h"

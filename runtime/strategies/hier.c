@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hier.c: within a process an element moves as a pointer, between processes its data travels. So first processes are
- * balanced like single PEs, with as few moves as possible (refine); then the PEs of each process among themselves. Each
- * of the two may use half of the tolerance.
+ * hier.c: within a process an element moves as a pointer, between processes its data travels. So
+ * first processes are balanced like single PEs, with as few moves as possible (refine); then the
+ * PEs of each process among themselves. Each of the two may use half of the tolerance.
  */
 #include "lb_refine.h"
 #include "strategies.h"
@@ -28,8 +28,15 @@ static void part_create(struct part *part, const CkLBStats *s, int n_pes, size_t
 	part->speed = part->background + pes;
 	part->element = cmi_alloc(n * sizeof *part->element, "balancing");
 	part->to = cmi_alloc(n * sizeof *part->to, "balancing");
-	part->s = (CkLBStats){ .n_pes = n_pes, .n_nodes = 1, .node_of = part->node_of, .background = part->background,
-		.speed = part->speed, .n = n, .element = part->element, .tolerance = s->tolerance / 2, .step = s->step };
+	part->s = (CkLBStats){ .n_pes = n_pes,
+			       .n_nodes = 1,
+			       .node_of = part->node_of,
+			       .background = part->background,
+			       .speed = part->speed,
+			       .n = n,
+			       .element = part->element,
+			       .tolerance = s->tolerance / 2,
+			       .step = s->step };
 }
 
 static void part_free(struct part *part)
@@ -83,8 +90,8 @@ static bool comes(const CkLBStats *s, const struct process *proc, size_t k)
 }
 
 /* Elements that come stand on its first PE until they are given out. */
-static void fill_part(struct part *part, const CkLBStats *s, const struct lb_loads *l, const struct process *proc,
-		      const int32_t *local)
+static void fill_part(struct part *part, const CkLBStats *s, const struct lb_loads *l,
+		      const struct process *proc, const int32_t *local)
 {
 	part_create(part, s, proc->n_pes, proc->n);
 	for (int p = 0; p < proc->n_pes; p++) {
@@ -106,7 +113,8 @@ static void fill_part(struct part *part, const CkLBStats *s, const struct lb_loa
 }
 
 /* Elements that come go to the PE with least, the largest first. */
-static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s, const struct process *proc)
+static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s,
+		     const struct process *proc)
 {
 	size_t n = 0;
 	uint32_t *order = lb_by_work(&part->s, l, &n);
@@ -129,8 +137,8 @@ static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s, 
 	free(order);
 }
 
-static void balance_process(const CkLBStats *s, const struct lb_loads *all, const struct process *proc,
-			    const int32_t *local, int32_t *to)
+static void balance_process(const CkLBStats *s, const struct lb_loads *all,
+			    const struct process *proc, const int32_t *local, int32_t *to)
 {
 	struct part part;
 
@@ -146,7 +154,8 @@ static void balance_process(const CkLBStats *s, const struct lb_loads *all, cons
 	part_free(&part);
 }
 
-/* Things sorted by process: first[node] .. first[node + 1] - 1 of the result are those of a process. */
+/* Things sorted by process: first[node] .. first[node + 1] - 1 of the result are those of a
+ * process. */
 static uint32_t *by_node(size_t n, const int32_t *node_of, int n_nodes, size_t *first)
 {
 	uint32_t *sorted = cmi_alloc(n * sizeof *sorted, "balancing");
@@ -164,7 +173,8 @@ static uint32_t *by_node(size_t n, const int32_t *node_of, int n_nodes, size_t *
 int lb_hier(const CkLBStats *s, int32_t *to, void *arg)
 {
 	struct lb_loads *l = lb_loads_create(s, to);
-	int32_t *node = choose_nodes(s, l), *local = cmi_alloc((size_t)s->n_pes * sizeof *local, "balancing");
+	int32_t *node = choose_nodes(s, l),
+		*local = cmi_alloc((size_t)s->n_pes * sizeof *local, "balancing");
 	size_t *first_pe = cmi_alloc(2 * ((size_t)s->n_nodes + 2) * sizeof *first_pe, "balancing");
 	size_t *first = first_pe + s->n_nodes + 2;
 	uint32_t *pe = by_node((size_t)s->n_pes, s->node_of, s->n_nodes, first_pe);

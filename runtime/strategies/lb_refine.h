@@ -5,8 +5,8 @@
 
 #include "loads/lb_loads.h"
 
-/** Move as few elements as possible, from where `to` has them, until no PE has more than l->limit or nothing helps.
- * `l` has the loads of `to`, before and after. */
+/** Move as few elements as possible, from where `to` has them, until no PE has more than l->limit
+ * or nothing helps. `l` has the loads of `to`, before and after. */
 void lb_refine_loads(const CkLBStats *s, struct lb_loads *l, int32_t *to);
 
 #endif

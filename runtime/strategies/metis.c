@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metis.c: METIS cuts the graph of calls into parts of the PEs' shares with few bytes between them (Karypis and Kumar, A
- * fast and high quality multilevel scheme for partitioning irregular graphs, 1998). It does not know where elements are;
- * its parts are named afterwards so that much stays.
+ * metis.c: METIS cuts the graph of calls into parts of the PEs' shares with few bytes between them
+ * (Karypis and Kumar, A fast and high quality multilevel scheme for partitioning irregular graphs,
+ * 1998). It does not know where elements are; its parts are named afterwards so that much stays.
  *
- * Its functions are declared here as version 5.1 has them, with numbers of 32 bits, as Debian builds it. A build with
+ * Its functions are declared here as version 5.1 has them, with numbers of 32 bits, as Debian
+ * builds it. A build with
  * 64 bits is recognised by the size of its table of options, and refused.
  *
- * METIS calls srand() at each call, so equal statistics give equal parts, and then draws by rand(); no option of it avoids
- * that. So it draws from a state of its own: in glibc rand() shares its state with random(), which initstate() changes. With a
- * C library in which they have nothing in common a program that uses rand() on PE 0 sees other numbers after a step.
- * Another thread that calls rand() meanwhile draws from METIS's state.
+ * METIS calls srand() at each call, so equal statistics give equal parts, and then draws by rand();
+ * no option of it avoids that. So it draws from a state of its own: in glibc rand() shares its
+ * state with random(), which initstate() changes. With a C library in which they have nothing in
+ * common a program that uses rand() on PE 0 sees other numbers after a step. Another thread that
+ * calls rand() meanwhile draws from METIS's state.
  *
- * With a few uneven elements per PE METIS may print "Cannot bisect a graph with 0 vertices" to stdout; its answer is good
- * all the same.
+ * With a few uneven elements per PE METIS may print "Cannot bisect a graph with 0 vertices" to
+ * stdout; its answer is good all the same.
  */
 #include "loads/lb_graph.h"
 #include "loads/lb_library.h"
@@ -23,12 +25,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { METIS_OK = 1, N_OPTIONS = 40, OPTION_SEED = 8, OPTION_UFACTOR = 16, OPTION_NUMBERING = 17, RECURSIVE_MOST = 8,
-       RANDOM_BYTES = 128 };
+enum {
+	METIS_OK = 1,
+	N_OPTIONS = 40,
+	OPTION_SEED = 8,
+	OPTION_UFACTOR = 16,
+	OPTION_NUMBERING = 17,
+	RECURSIVE_MOST = 8,
+	RANDOM_BYTES = 128
+};
 
-typedef int (*partition_fn)(int32_t *n, int32_t *n_constraints, int32_t *first, int32_t *other, int32_t *vertex_weight,
-			    int32_t *vertex_size, int32_t *edge_weight, int32_t *n_parts, float *shares, float *unbalance,
-			    int32_t *options, int32_t *cut, int32_t *part);
+typedef int (*partition_fn)(int32_t *n, int32_t *n_constraints, int32_t *first, int32_t *other,
+			    int32_t *vertex_weight, int32_t *vertex_size, int32_t *edge_weight,
+			    int32_t *n_parts, float *shares, float *unbalance, int32_t *options,
+			    int32_t *cut, int32_t *part);
 
 struct metis {
 	partition_fn kway, recursive;
@@ -38,7 +48,8 @@ struct metis {
 static const char *load(struct metis *m)
 {
 	const struct lb_symbol symbols[] = { { "METIS_PartGraphKway", &m->kway },
-		{ "METIS_PartGraphRecursive", &m->recursive }, { "METIS_SetDefaultOptions", &m->default_options } };
+					     { "METIS_PartGraphRecursive", &m->recursive },
+					     { "METIS_SetDefaultOptions", &m->default_options } };
 	int32_t options[2 * N_OPTIONS];
 
 	if (!lb_library_load("libmetis.so.5", symbols, sizeof symbols / sizeof *symbols))
@@ -75,8 +86,8 @@ static int partition(const void *library, const CkLBStats *s, struct lb_graph *g
 	for (int32_t k = 0; k < g->n_parts; k++)
 		shares[k] = (float)g->share[k];
 	programs = initstate(1, own, sizeof own);
-	int err = fn(&g->n, &one, g->first, g->other, g->work, NULL, g->edge, &g->n_parts, shares, NULL, options, &cut,
-		     part);
+	int err = fn(&g->n, &one, g->first, g->other, g->work, NULL, g->edge, &g->n_parts, shares,
+		     NULL, options, &cut, part);
 
 	setstate(programs);
 	free(shares);

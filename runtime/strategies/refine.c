@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refine.c: as few moves as possible until no PE has more than the level and the tolerance. The PE with most gives to the
- * PE with least: the smallest element that brings it below the limit, or else the largest for which there is
- * room. Where elements are too large for that, it goes on as long as the longest PE gets shorter.
+ * refine.c: as few moves as possible until no PE has more than the level and the tolerance. The PE
+ * with most gives to the PE with least: the smallest element that brings it below the limit, or
+ * else the largest for which there is room. Where elements are too large for that, it goes on as
+ * long as the longest PE gets shorter.
  *
- * An element moves once at most. When nothing helps the longest PE any more, the others are left as they are: the next
- * step of the program would not end sooner.
+ * An element moves once at most. When nothing helps the longest PE any more, the others are left as
+ * they are: the next step of the program would not end sooner.
  */
 #include "lb_refine.h"
 #include "strategies.h"
@@ -13,9 +14,11 @@
 
 struct refine {
 	const struct lb_loads *l;
-	uint32_t *element;        /* of PE p: element[first[p]] .. element[first[p + 1] - 1], most work first */
+	uint32_t *element;        /* of PE p: element[first[p]] .. element[first[p + 1] - 1], most work
+				   * first */
 	size_t *first;
-	size_t *next;             /* of a place in `element`: itself, or one behind it if the element has gone */
+	size_t *next;             /* of a place in `element`: itself, or one behind it if the element has
+				   * gone */
 };
 
 /* Elements of all PEs, each PE's by work. */
@@ -67,7 +70,8 @@ static size_t at_most(const struct refine *r, int pe, double work)
 static size_t choose(struct refine *r, int from, int to, double limit)
 {
 	const struct lb_loads *l = r->l;
-	double need = (l->load[from] - limit) * l->speed[from], room = (limit - l->load[to]) * l->speed[to];
+	double need = (l->load[from] - limit) * l->speed[from],
+	       room = (limit - l->load[to]) * l->speed[to];
 	double even = (l->load[from] - l->load[to]) / (1 / l->speed[from] + 1 / l->speed[to]);
 	size_t end = r->first[from + 1], least = at_most(r, from, need), k = at_most(r, from, room);
 
@@ -77,7 +81,8 @@ static size_t choose(struct refine *r, int from, int to, double limit)
 	k = still_there(r, k);
 	if (k < end && l->work[r->element[k]] > 0)
 		return k;
-	/* Nothing fits below the limit. Whatever makes both more equal helps, and so does the smallest one. */
+	/* Nothing fits below the limit. Whatever makes both more equal helps, and so does the smallest
+	 * one. */
 	k = still_there(r, at_most(r, from, even));
 	if (k < end && l->work[r->element[k]] > 0)
 		return k;
@@ -96,7 +101,8 @@ void lb_refine_loads(const CkLBStats *s, struct lb_loads *l, int32_t *to)
 	sort_by_pe(&r, s, to);
 	lb_heap_init(&most, l->n_pes, l->load, -1);
 	lb_heap_init(&least, l->n_pes, l->load, 1);
-	for (int from, dest; from = lb_heap_top(&most), dest = lb_heap_top(&least), l->load[from] > limit;) {
+	for (int from, dest;
+	     from = lb_heap_top(&most), dest = lb_heap_top(&least), l->load[from] > limit;) {
 		size_t k = choose(&r, from, dest, limit);
 
 		if (k == r.first[from + 1])

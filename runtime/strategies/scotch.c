@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scotch.c: SCOTCH maps the graph of calls onto PEs of different strengths with few bytes between them (Pellegrini and
- * Roman, SCOTCH: a software package for static mapping by dual recursive bipartitioning, 1996). Unlike METIS it knows
- * that pinned elements stay where they are, and places their friends near them.
+ * scotch.c: SCOTCH maps the graph of calls onto PEs of different strengths with few bytes between
+ * them (Pellegrini and Roman, SCOTCH: a software package for static mapping by dual recursive
+ * bipartitioning, 1996). Unlike METIS it knows that pinned elements stay where they are, and places
+ * their friends near them.
  *
- * Its functions are declared here as version 7.0 has them; their structs are its own and allocated by it. It says
- * itself how large its numbers are, and prints its own errors to stderr. It works in a context with one thread:
- * else it starts one per core, on the cores of other PEs, and its answers depend on which is faster.
+ * Its functions are declared here as version 7.0 has them; their structs are its own and allocated
+ * by it. It says itself how large its numbers are, and prints its own errors to stderr. It works in
+ * a context with one thread: else it starts one per core, on the cores of other PEs, and its
+ * answers depend on which is faster.
  */
 #include "loads/lb_graph.h"
 #include "loads/lb_library.h"
@@ -92,12 +94,14 @@ static bool begin(struct job *j, const struct lb_graph *g, const int32_t *share)
 	if (!j->context || !j->graph || !j->bound || !j->arch || !j->strat || x->context_init(j->context))
 		return false;
 	j->n_begun = 1;
-	if (x->context_threads(j->context, 1, NULL) || x->context_option(j->context, OPTION_DETERMINISTIC, 1) ||
+	if (x->context_threads(j->context, 1, NULL) ||
+	    x->context_option(j->context, OPTION_DETERMINISTIC, 1) ||
 	    x->context_option(j->context, OPTION_FIXED_SEED, 1) || x->graph_init(j->graph))
 		return false;
 	x->context_random_reset(j->context);
 	j->n_begun = 2;
-	if (x->graph_build(j->graph, 0, g->n, g->first, NULL, g->work, NULL, g->n_adj, g->other, g->edge) ||
+	if (x->graph_build(j->graph, 0, g->n, g->first, NULL, g->work, NULL, g->n_adj, g->other,
+			   g->edge) ||
 	    x->graph_init(j->bound))
 		return false;
 	j->n_begun = 3;
@@ -107,14 +111,16 @@ static bool begin(struct job *j, const struct lb_graph *g, const int32_t *share)
 	if (x->arch_weighted(j->arch, g->n_parts, share) || x->strat_init(j->strat))
 		return false;
 	j->n_begun = 5;
-	return x->strat_build(j->strat, STRATEGY_DEFAULT, g->n_parts, g->loads->limit / g->loads->level - 1) == 0;
+	return x->strat_build(j->strat, STRATEGY_DEFAULT, g->n_parts,
+			      g->loads->limit / g->loads->level - 1) == 0;
 }
 
 static void end(struct job *j)
 {
 	const struct scotch *x = j->x;
 	thing things[] = { j->context, j->graph, j->bound, j->arch, j->strat };
-	void (*const exits[])(thing) = { x->context_exit, x->graph_exit, x->graph_exit, x->arch_exit, x->strat_exit };
+	void (*const exits[])(thing) = { x->context_exit, x->graph_exit, x->graph_exit,
+					 x->arch_exit, x->strat_exit };
 
 	for (int k = 4; k >= 0; k--) {
 		if (k < j->n_begun)

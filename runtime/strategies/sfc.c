@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sfc.c: the elements along Hilbert's curve through their positions, cut into one run per PE. Elements that lie side
- * by side then mostly live side by side, too, whatever their indices are.
+ * sfc.c: the elements along Hilbert's curve through their positions, cut into one run per PE.
+ * Elements that lie side by side then mostly live side by side, too, whatever their indices are.
  *
- * The place on the curve follows from the bits of the coordinates, by Skilling's transform (Programming the
- * Hilbert curve, 2004): from the highest bit down it turns and mirrors what lies below, then takes Gray's code.
+ * The place on the curve follows from the bits of the coordinates, by Skilling's transform
+ * (Programming the Hilbert curve, 2004): from the highest bit down it turns and mirrors what lies
+ * below, then takes Gray's code.
  */
 #include "lb_chain.h"
 #include "strategies.h"

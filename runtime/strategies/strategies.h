@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strategies.h: the layer strategies/: where elements should live, as pure functions of what was measured.
+ * strategies.h: the layer strategies/: where elements should live, as pure functions of what was
+ * measured.
  *
  * Owns     the built-in strategies, one file each; the table of those that the program registers; what a distribution
  *          is worth (struct lb_quality); statistics as text (lb_dump.h).
@@ -21,21 +22,24 @@ struct lb_strategy {
 	CkLBStrategyFn fn;
 	unsigned wants;           /* CK_LB_EDGES */
 	void *arg;                /* of fn */
-	/** Why the strategy cannot work here, as the end of the sentence "CK_LB=name needs ..."; NULL: it can. Ask
-	 * before the first step. The first call may load a library. The member is NULL where nothing can be missing. */
+	/** Why the strategy cannot work here, as the end of the sentence "CK_LB=name needs ..."; NULL: it
+	 * can. Ask before the first step. The first call may load a library. The member is NULL where
+	 * nothing can be missing. */
 	const char *(*missing)(void);
 };
 
 enum { LB_OWN_MOST = 32 };
 
-/** What CkLBRegister has made known on this node. Zeroed: nothing. Filled before the loops run, then constant. */
+/** What CkLBRegister has made known on this node. Zeroed: nothing. Filled before the loops run,
+ * then constant. */
 struct lb_table {
 	struct lb_strategy own[LB_OWN_MOST];
 	int n;
 };
 
-/** 0; -EEXIST: the name is taken, by a built-in strategy perhaps; -ENOSPC; -EINVAL: no name, no function, a bit of
- * `wants` that is none, or one of the words auto and off, which CK_LB has for itself. */
+/** 0; -EEXIST: the name is taken, by a built-in strategy perhaps; -ENOSPC; -EINVAL: no name, no
+ * function, a bit of `wants` that is none, or one of the words auto and off, which CK_LB has for
+ * itself. */
 int lb_table_add(struct lb_table *t, const char *name, CkLBStrategyFn fn, unsigned wants, void *arg)
 	__attribute__((warn_unused_result));
 
@@ -48,16 +52,17 @@ const struct lb_strategy *lb_strategy_at(const struct lb_table *t, int i);
 /** All names, "cuts, diffusion, ...", for a line about a bad one. Cut short if there is no room. */
 void lb_strategy_names(const struct lb_table *t, char *buf, size_t len);
 
-/** Ask a strategy. `to` [s->n] is the answer, without moves of pinned elements. Returns 0; what the strategy returned
- * if that was not 0; LB_NO_PE if it named a PE that does not exist, *which_p is then the element that goes there. In
- * both cases `to` says that nothing moves. */
+/** Ask a strategy. `to` [s->n] is the answer, without moves of pinned elements. Returns 0; what the
+ * strategy returned if that was not 0; LB_NO_PE if it named a PE that does not exist, *which_p is
+ * then the element that goes there. In both cases `to` says that nothing moves. */
 enum { LB_NO_PE = -100000 };
 int lb_strategy_run(const struct lb_strategy *st, const CkLBStats *s, int32_t *to, size_t *which_p)
 	__attribute__((warn_unused_result));
 
 /* The built-in strategies, as CkLBStrategyFn; `arg` is not read. */
 
-/** The best cuts of the index order into one run per PE, as near to the present ones as the tolerance allows. */
+/** The best cuts of the index order into one run per PE, as near to the present ones as the
+ * tolerance allows. */
 int lb_cuts(const CkLBStats *s, int32_t *to, void *arg);
 /** PEs balance in pairs that know only each other's loads. */
 int lb_diffusion(const CkLBStats *s, int32_t *to, void *arg);
@@ -65,7 +70,8 @@ int lb_diffusion(const CkLBStats *s, int32_t *to, void *arg);
 int lb_greedy(const CkLBStats *s, int32_t *to, void *arg);
 /** Between processes as few moves as possible, then freely within each. */
 int lb_hier(const CkLBStats *s, int32_t *to, void *arg);
-/** METIS: little between PEs. -ENOENT: the library is missing; -EIO: it refuses; -E2BIG: 2^30 edges. */
+/** METIS: little between PEs. -ENOENT: the library is missing; -EIO: it refuses; -E2BIG: 2^30
+ * edges. */
 int lb_metis(const CkLBStats *s, int32_t *to, void *arg);
 const char *lb_metis_missing(void);
 /** Each element goes anywhere; equal steps give equal places. To find faults in pup functions. */

@@ -42,7 +42,8 @@ const struct lb_strategy *lb_strategy_find(const struct lb_table *t, const char 
 
 int lb_table_add(struct lb_table *t, const char *name, CkLBStrategyFn fn, unsigned wants, void *arg)
 {
-	if (!name || !*name || !fn || wants & ~(unsigned)CK_LB_EDGES || !strcmp(name, "auto") || !strcmp(name, "off"))
+	if (!name || !*name || !fn || wants & ~(unsigned)CK_LB_EDGES || !strcmp(name, "auto") ||
+	    !strcmp(name, "off"))
 		return -EINVAL;
 	if (lb_strategy_find(t, name))
 		return -EEXIST;

@@ -19,12 +19,12 @@
 enum {
 	MB_DEFAULT = 32,             /* a million records */
 	MB_MOST = 1 << 16,
-	/* Pairs of both clocks are this many ticks apart, or a little more. The first ones come soon, so that the
-	 * speed of the counter is known for a job that is killed after milliseconds. */
+	/* Pairs of both clocks are this many ticks apart, or a little more. The first ones come soon, so
+	 * that the speed of the counter is known for a job that is killed after milliseconds. */
 	MOMENT_FIRST = 1 << 20,
 	MOMENT_MOST = 1 << 28,
-	/* A pair is read again, so often at most, if this many ticks have passed between its two halves: the thread
-	 * has lost its core there, and the pair would tell a wrong speed. */
+	/* A pair is read again, so often at most, if this many ticks have passed between its two halves:
+	 * the thread has lost its core there, and the pair would tell a wrong speed. */
 	MOMENT_TRIES = 4,
 	MOMENT_WIDE = 2000,
 };
@@ -35,8 +35,10 @@ _Noreturn static void refuse(const char *text)
 {
 	char allowed[128];
 
-	snprintf(allowed, sizeof allowed, "a folder, or a folder, a comma and the MB of each PE's trace, from 1 "
-		 "to %d", MB_MOST);
+	snprintf(allowed, sizeof allowed,
+		 "a folder, or a folder, a comma and the MB of each PE's trace, from 1 "
+		 "to %d",
+		 MB_MOST);
 	cmi_env_refuse("CK_TRACE", text, allowed);
 }
 
@@ -94,8 +96,8 @@ void trace_make_folder(const struct trace_options *o)
 	cmi_env_refuse("CK_TRACE", o->folder, allowed);
 }
 
-/* A file of its own: one that is there may still be mapped by a job that is ending. Its blocks are taken now,
- * because a store into a page for which the disk has no room would be a SIGBUS. */
+/* A file of its own: one that is there may still be mapped by a job that is ending. Its blocks are
+ * taken now, because a store into a page for which the disk has no room would be a SIGBUS. */
 static int file_create(const char *name, size_t bytes)
 {
 	int fd, err;
@@ -170,8 +172,8 @@ static void head_fill(struct trace *t, const struct trace_writer *w, size_t head
 	memcpy(h->magic, TRACE_MAGIC, sizeof TRACE_MAGIC);
 }
 
-struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w, size_t names,
-			   char *why, size_t len)
+struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w,
+			   size_t names, char *why, size_t len)
 {
 	char name[TRACE_TEXT + 32];
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -220,7 +222,7 @@ void trace_close(struct trace *t)
 	free(t);
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, const char *text)
 {
@@ -236,7 +238,8 @@ bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, con
 	n->bytes = (uint32_t)bytes;
 	memcpy(n->text, text, len);
 	/* Release: whoever sees the size sees the name. */
-	atomic_store_explicit((_Atomic uint64_t *)&t->head->names_bytes, used + bytes, memory_order_release);
+	atomic_store_explicit((_Atomic uint64_t *)&t->head->names_bytes, used + bytes,
+			      memory_order_release);
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.h: the trace of one PE: a ring of records in a mapped file (trace_format.h). It knows files, names and
- * a clock; what is worth a record is decided above, by the scheduler and the layers on it.
+ * trace.h: the trace of one PE: a ring of records in a mapped file (trace_format.h). It knows
+ * files, names and a clock; what is worth a record is decided above, by the scheduler and the
+ * layers on it.
  *
  * Only its PE's thread writes a trace. Writing a record takes no system call and no lock.
  */
@@ -57,13 +58,14 @@ struct trace {
 /** Read CK_TRACE. A value that makes no sense ends the process with one line. */
 struct trace_options trace_asked(void);
 
-/** Create the folder when there is none. One in which no file can be made ends the process with one line. */
+/** Create the folder when there is none. One in which no file can be made ends the process with one
+ * line. */
 void trace_make_folder(const struct trace_options *o);
 
 /** Create the file <folder>/pe<N>.trace. `names`: bytes for names. NULL, with
  * `why` filled in: it cannot be. */
-struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w, size_t names,
-			   char *why, size_t len);
+struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w,
+			   size_t names, char *why, size_t len);
 /** The PE has come to its end in good order. */
 void trace_close(struct trace *t);
 
@@ -79,7 +81,8 @@ static inline uint64_t trace_clock(const struct trace *t)
 	return cmi_ticks(t->ticks);
 }
 
-/** The place of the next record, with its time and kind; the caller fills in the rest and calls trace_done. */
+/** The place of the next record, with its time and kind; the caller fills in the rest and calls
+ * trace_done. */
 static inline struct trace_record *trace_next(struct trace *t, enum trace_kind kind)
 {
 	struct trace_record *r = &t->ring[t->at];
@@ -90,8 +93,8 @@ static inline struct trace_record *trace_next(struct trace *t, enum trace_kind k
 	return r;
 }
 
-/* Release: a reader of the file, also of one whose writer was killed, that sees the count sees the record, too.
- * On x86 it is a plain store. */
+/* Release: a reader of the file, also of one whose writer was killed, that sees the count sees the
+ * record, too. On x86 it is a plain store. */
 static inline void trace_done(struct trace *t, const struct trace_record *r)
 {
 	t->at = t->at + 1 == t->n ? 0 : t->at + 1;

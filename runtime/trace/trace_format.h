@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_format.h: the file that a PE writes under CK_TRACE, which cktrace reads. All numbers are in the byte
- * order of the machine.
+ * trace_format.h: the file that a PE writes under CK_TRACE, which cktrace reads. All numbers are in
+ * the byte order of the machine.
  *
  *   0          4096             head_bytes                            head_bytes + 32 * n_records
  *   +----------+----------------+-------------------------------------+
  *   | head     | names ...      | ring of records, 32 bytes each      |
  *   +----------+----------------+-------------------------------------+
  *
- * The file is mapped while the PE runs, and each store goes straight into it, so what was written is there
- * after kill -9. Record number i stands at i % n_records of the ring. `count` rises after a record is complete;
- * so of a ring that has wrapped the oldest record may be half overwritten, and readers leave it out.
+ * The file is mapped while the PE runs, and each store goes straight into it, so what was written
+ * is there after kill -9. Record number i stands at i % n_records of the ring. `count` rises after
+ * a record is complete; so of a ring that has wrapped the oldest record may be half overwritten,
+ * and readers leave it out.
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
@@ -23,45 +24,52 @@ enum { TRACE_VERSION = 1, TRACE_HEAD_BYTES = 4096, TRACE_TEXT = 1024, TRACE_HOST
 /** What a record tells. In brackets: what its fields mean. */
 enum trace_kind {
 	TRACE_NONE,
-	TRACE_SEND,           /* a message leaves its sender [what: handler; pe: to; seq; bytes] */
-	TRACE_ARRIVE,         /* a message of another PE enters the run queue [handler; from; seq; bytes] */
-	TRACE_HANDLE,         /* a message's handler begins [handler; from; seq; bytes] ... */
-	TRACE_HANDLE_END,     /* ... and ends [handler] */
-	TRACE_TAKEN,          /* a call was handled, and its entry has not begun: it waits, was passed on or has
+	TRACE_SEND,       /* a message leaves its sender [what: handler; pe: to; seq; bytes] */
+	TRACE_ARRIVE,     /* a message of another PE enters the run queue [handler; from; seq;
+			       * bytes] */
+	TRACE_HANDLE,     /* a message's handler begins [handler; from; seq; bytes] ... */
+	TRACE_HANDLE_END, /* ... and ends [handler] */
+	TRACE_TAKEN, /* a call was handled, and its entry has not begun: it waits, was passed on or has
 			       * been taken by a `when` [handler; from; seq] */
-	TRACE_BEGIN,          /* an entry method begins [entry; from, -1: nobody; index; seq with TRACE_DIRECT] ... */
-	TRACE_END,            /* ... and ends [entry] */
-	TRACE_IDLE,           /* the PE finds nothing to do ... */
-	TRACE_BUSY,           /* ... and finds something */
-	TRACE_PUT,            /* CkDirect_put [pe: to; seq: the put's number; bytes; value: channel] */
-	TRACE_PUT_BEGIN,      /* the function of a put that has come begins [as TRACE_PUT, without pe] ... */
-	TRACE_PUT_END,        /* ... and ends */
-	TRACE_RESUME,         /* a thread gets the PE [value: which] ... */
-	TRACE_SUSPEND,        /* ... and leaves it [value] */
-	TRACE_CREATE,         /* an element is made [entry: its constructor; index] */
-	TRACE_CONTRIBUTE,     /* CkContribute [entry: the type's first; seq: number of the reduction; index] */
-	TRACE_USER_BEGIN,     /* CkTraceBegin [what: name] ... */
-	TRACE_USER_END,       /* ... CkTraceEnd */
-	TRACE_USER_MARK,      /* CkTraceMark [what: name] */
-	TRACE_USER_COUNTER,   /* CkTraceCounter [what: name; value: a double] */
-	TRACE_ON,             /* CkTraceOn: from here on there are records again */
-	TRACE_OFF,            /* CkTraceOff */
-	TRACE_LEAVE,          /* an element leaves for another PE [entry: the type's first; pe: to, -1: not known; index] */
-	TRACE_COME,           /* ... and has come there [entry; index] */
+	TRACE_BEGIN,      /* an entry method begins [entry; from, -1: nobody; index; seq with
+			       * TRACE_DIRECT] ... */
+	TRACE_END,        /* ... and ends [entry] */
+	TRACE_IDLE,       /* the PE finds nothing to do ... */
+	TRACE_BUSY,       /* ... and finds something */
+	TRACE_PUT,        /* CkDirect_put [pe: to; seq: the put's number; bytes; value: channel] */
+	TRACE_PUT_BEGIN,  /* the function of a put that has come begins [as TRACE_PUT, without pe]
+			       * ... */
+	TRACE_PUT_END,    /* ... and ends */
+	TRACE_RESUME,     /* a thread gets the PE [value: which] ... */
+	TRACE_SUSPEND,    /* ... and leaves it [value] */
+	TRACE_CREATE,     /* an element is made [entry: its constructor; index] */
+	TRACE_CONTRIBUTE, /* CkContribute [entry: the type's first; seq: number of the reduction;
+			       * index] */
+	TRACE_USER_BEGIN, /* CkTraceBegin [what: name] ... */
+	TRACE_USER_END,   /* ... CkTraceEnd */
+	TRACE_USER_MARK,  /* CkTraceMark [what: name] */
+	TRACE_USER_COUNTER, /* CkTraceCounter [what: name; value: a double] */
+	TRACE_ON,           /* CkTraceOn: from here on there are records again */
+	TRACE_OFF,          /* CkTraceOff */
+	TRACE_LEAVE, /* an element leaves for another PE [entry: the type's first; pe: to, -1: not
+			       * known; index] */
+	TRACE_COME,  /* ... and has come there [entry; index] */
 	TRACE_KINDS
 };
 
 enum {
-	/* In records of messages. seq is a hash of what the message is about, because its head has no room for a
-	 * number: messages with equal pairs of PEs and seq belong together in their order. Without the flag, seq
-	 * is a number of the sender, different for each of its messages. */
+	/* In records of messages. seq is a hash of what the message is about, because its head has no room
+	 * for a number: messages with equal pairs of PEs and seq belong together in their order. Without
+	 * the flag, seq is a number of the sender, different for each of its messages. */
 	TRACE_KEYED = 1,
-	/* TRACE_BEGIN: the message has just been handled, so that there is no TRACE_HANDLE or TRACE_TAKEN. */
+	/* TRACE_BEGIN: the message has just been handled, so that there is no TRACE_HANDLE or
+	 * TRACE_TAKEN. */
 	TRACE_DIRECT = 2,
-	/* TRACE_SEND: to any PE of the node of `pe`. TRACE_BEGIN with TRACE_DIRECT: it may have been sent so. */
+	/* TRACE_SEND: to any PE of the node of `pe`. TRACE_BEGIN with TRACE_DIRECT: it may have been sent
+	 * so. */
 	TRACE_TO_NODE = 4,
-	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message has been handled before, and has
-	 * waited since then. */
+	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message has been handled before,
+	 * and has waited since then. */
 	TRACE_AGAIN = 8,
 };
 

@@ -4,22 +4,25 @@
  *
  * Without CK_LB, or on one PE, CkAtSync is a call of resumeFromSync and nothing else.
  *
- * With CK_LB each PE answers one question to its parent in PE 0's tree, once all of its own elements wait and all its
- * children have answered: what they took. PE 0 then knows the largest and the mean load, and decides for all: the sync is
- * over (SYNC_RESUME), or a step begins (step.c), after which it is over.
+ * With CK_LB each PE answers one question to its parent in PE 0's tree, once all of its own
+ * elements wait and all its children have answered: what they took. PE 0 then knows the largest and
+ * the mean load, and decides for all: the sync is over (SYNC_RESUME), or a step begins (step.c),
+ * after which it is over.
  *
  *	all PEs --ANSWER--> PE 0 --RESUME--> all PEs             one time up and down the tree
  *
- * Elements may be made, and may move by CkMigrateMe, while others wait already. An insertion or a move counts
- * where it begins (sums.sent) and where it ends (sums.done). If both are equal, none was under way, except those
- * that began behind an answer: an insertion, or an element that calls CkAtSync while it waits to leave (for its channels, or for its
- * home). One of these that is counted only where it ends would make up for another one that is counted only where it began.
- * So where elements come and go, or the program moves some, PE 0 asks again, and compares what the first question counted
- * as done with what the second one counts as sent, as wave.h says. The moves of steps are over when a sync is. PEs answer
- * each question only when all their elements wait.
+ * Elements may be made, and may move by CkMigrateMe, while others wait already. An insertion or a
+ * move counts where it begins (sums.sent) and where it ends (sums.done). If both are equal, none
+ * was under way, except those that began behind an answer: an insertion, or an element that calls
+ * CkAtSync while it waits to leave (for its channels, or for its home). One of these that is
+ * counted only where it ends would make up for another one that is counted only where it began. So
+ * where elements come and go, or the program moves some, PE 0 asks again, and compares what the
+ * first question counted as done with what the second one counts as sent, as wave.h says. The moves
+ * of steps are over when a sync is. PEs answer each question only when all their elements wait.
  *
- * An element takes part in the sync for which its PE has counted it in its last answer. Those that call CkAtSync
- * behind it, because they were made meanwhile, take part in the next one: `stamp` tells them apart.
+ * An element takes part in the sync for which its PE has counted it in its last answer. Those that
+ * call CkAtSync behind it, because they were made meanwhile, take part in the next one: `stamp`
+ * tells them apart.
  */
 #include "balance_int.h"
 #include "../../machine/tools/cmi_ticks.h"
@@ -34,7 +37,7 @@ void sync_check_soon(struct pe *pe, struct collection *c)
 	sync_send(pe, pe->id, sync_msg_new(pe, c, SYNC_CHECK, 0));
 }
 
-/* ---- answers --------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sums)
 {
@@ -86,7 +89,7 @@ static void open_wave(struct sync_coll *s, uint32_t wave)
 	s->in = (struct sync_sums){ 0 };
 }
 
-/* ---- PE 0 ------------------------------------------------------------------------------------------------ */
+/* ---- PE 0 ------------------------------------------------------------------------------------ */
 
 static void step_begins(struct pe *pe, struct sync_coll *s)
 {
@@ -116,7 +119,8 @@ static void ask_now(void *arg)
 	sync_tell_all(pe, c, SYNC_ASK, sync_of(c)->wave + 1);
 }
 
-/* What is under way may take its time: an insertion waits until the element before it has been destroyed. */
+/* What is under way may take its time: an insertion waits until the element before it has been
+ * destroyed. */
 static void ask_again(struct pe *pe, struct collection *c)
 {
 	struct sync_coll *s = sync_of(c);
@@ -169,11 +173,13 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 static void decide(struct pe *pe, struct collection *c, const struct sync_sums *all)
 {
 	struct sync_coll *s = sync_of(c);
-	const bool settled = s->have_before ? s->done_before == all->sent : !all->dynamic && all->sent == all->done;
+	const bool settled = s->have_before ? s->done_before == all->sent :
+					      !all->dynamic && all->sent == all->done;
 
 	s->have_before = true;
 	s->done_before = all->done;
-	if (!settled) /* also where no PE has any: they may all be on their way, and those that wait already do not poke again */
+	if (!settled) /* also where no PE has any: they may all be on their way, and those that wait
+		       * already do not poke again */
 		ask_again(pe, c);
 	else if (!all->n)
 		nobody_there(pe, c);
@@ -181,7 +187,7 @@ static void decide(struct pe *pe, struct collection *c, const struct sync_sums *
 		all_there(pe, c, all);
 }
 
-/* ---- all have come ------------------------------------------------------------------------------------------ */
+/* ---- all have come --------------------------------------------------------------------------- */
 
 static void maybe_answer(struct pe *pe, struct collection *c)
 {
@@ -189,7 +195,8 @@ static void maybe_answer(struct pe *pe, struct collection *c)
 	struct sync_sums all;
 	struct sync_msg *m;
 
-	if (!s->open || !c->constructed || s->n_waiting != s->n_live || s->n_in < csd_tree_n_children(pe, 0))
+	if (!s->open || !c->constructed || s->n_waiting != s->n_live ||
+	    s->n_in < csd_tree_n_children(pe, 0))
 		return;
 	s->open = false;
 	s->stamp++;
@@ -209,14 +216,15 @@ static void answer_came(struct pe *pe, struct collection *c, const struct sync_m
 {
 	struct sync_coll *s = sync_of(c);
 
-	if (!s->open || m->round != s->round || m->wave != s->wave || s->n_in >= csd_tree_n_children(pe, 0))
+	if (!s->open || m->round != s->round || m->wave != s->wave ||
+	    s->n_in >= csd_tree_n_children(pe, 0))
 		csd_misfit(pe, &m->head, "nobody has asked for it");
 	s->n_in++;
 	sums_join(&s->in, &m->sums);
 	maybe_answer(pe, c);
 }
 
-/* ---- resumeFromSync ------------------------------------------------------------------------------------------- */
+/* ---- resumeFromSync -------------------------------------------------------------------------- */
 
 static struct ck_env *resume_call(struct pe *pe, const struct collection *c)
 {
@@ -245,8 +253,8 @@ static void deliver(struct pe *pe, struct collection *c, struct ck_obj *obj, str
 		call_element(pe, c, obj->index, own_copy(pe, env));
 }
 
-/* A handler may insert elements, and destroy some; where elements of other PEs close gaps in their list, the loop may
- * miss one, so it begins again. */
+/* A handler may insert elements, and destroy some; where elements of other PEs close gaps in their
+ * list, the loop may miss one, so it begins again. */
 static void deliver_due(struct pe *pe, struct collection *c)
 {
 	struct sync_coll *s = sync_of(c);
@@ -265,7 +273,8 @@ static void deliver_due(struct pe *pe, struct collection *c)
 	env_unref(pe, env);
 }
 
-/* Behind the last answer: an element that has called CkAtSync since then takes part in the next sync. */
+/* Behind the last answer: an element that has called CkAtSync since then takes part in the next
+ * sync. */
 static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 {
 	if (!e->waits || (int32_t)(e->round - s->round) > 0)
@@ -319,7 +328,8 @@ static void load_next(struct lb_elem *e, enum measuring how, const struct pace *
 }
 
 /* Elements may be more than the caches hold, so each is looked at once. */
-static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how, const struct pace *pace)
+static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how,
+		      const struct pace *pace)
 {
 	load_next(e, how, pace);
 	if (takes_part(s, e))
@@ -354,7 +364,7 @@ static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 	maybe_answer(pe, c);
 }
 
-/* ---- what comes ------------------------------------------------------------------------------------------------ */
+/* ---- what comes ------------------------------------------------------------------------------ */
 
 static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 {
@@ -400,7 +410,8 @@ static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 	}
 }
 
-/* Whoever speaks of the collection to this PE may know it before this PE does. Only answers can come so early. */
+/* Whoever speaks of the collection to this PE may know it before this PE does. Only answers can
+ * come so early. */
 void sync_arrived(struct pe *pe, struct cmi_msg *head)
 {
 	struct sync_msg *m = (struct sync_msg *)head;
@@ -416,7 +427,7 @@ void sync_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-/* ---- it begins ------------------------------------------------------------------------------------------------- */
+/* ---- it begins ------------------------------------------------------------------------------- */
 
 /* What the PE did before is no load, like constructors: the main chare may have read files. */
 static void first_known(struct pe *pe, struct collection *c)

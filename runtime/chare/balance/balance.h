@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * balance.h: the room balance/: lets the elements of an array come together now and then (CkAtSync), and moves some of
- * them to other PEs, so that all PEs have as much to do.
+ * balance.h: the room balance/: lets the elements of an array come together now and then
+ * (CkAtSync), and moves some of them to other PEs, so that all PEs have as much to do.
  *
  * Owns     who has called CkAtSync (at_sync.c, lb_element.c), what elements and PEs take (measure.c), the step, in which elements
  *          move (step.c), which strategy says where to (choose.c). The strategies themselves are functions of what was
@@ -9,7 +9,8 @@
  * Called   by programs on the element's PE; by layer.c and stats/ at the start. It watches elements (part.h).
  * Calls    place/, wait/, call/, params/, core/, strategies/.
  *
- * Without CK_LB the part is off: nothing is measured, no element has a record, and CkAtSync makes a call.
+ * Without CK_LB the part is off: nothing is measured, no element has a record, and CkAtSync makes a
+ * call.
  */
 #ifndef CK_BALANCE_H
 #define CK_BALANCE_H
@@ -19,7 +20,8 @@
 enum { PART_BALANCE = 24 };
 extern const struct ck_part balance_part;
 
-/** When the program's types and strategies are known: choose, and make the tables by which entries are measured. 0. */
+/** When the program's types and strategies are known: choose, and make the tables by which entries
+ * are measured. 0. */
 int balance_program(struct node *node);
 
 /** The table by which entries of the type are called: the one that measures, or the type's own. */

@@ -7,7 +7,7 @@
 #include "../../strategies/loads/core_share.h"
 #include "../../strategies/strategies.h"
 
-/* ---- on a node -------------------------------------------------------------------------------------- */
+/* ---- on a node ------------------------------------------------------------------------------- */
 
 /** The table of a type (measure.c). */
 struct measured_type;
@@ -23,7 +23,8 @@ struct balance_node {
 	bool speeds;              /* CK_LB_SPEEDS */
 	struct lb_table strategies; /* CkLBRegister's; there even if this part is off */
 	const struct lb_strategy *strategy;
-	bool always;              /* the strategy moves elements in every step, however they are balanced */
+	bool always;              /* the strategy moves elements in every step, however they are
+				   * balanced */
 	bool counter;             /* cmi_ticks */
 	struct measured_type **types; /* [n_types], as ck_node.chares */
 	int n_types;
@@ -34,7 +35,10 @@ struct balance_node {
 /** What CK_STATS says. Syncs and steps are PE 0's; a move is its last PE's. */
 enum { COUNT_SYNCS, COUNT_STEPS, COUNT_AT_REST, COUNT_MOVED, COUNT_TIME };
 
-static inline struct balance_node *balance_of(const struct node *node) { return ck_node_state(node, PART_BALANCE); }
+static inline struct balance_node *balance_of(const struct node *node)
+{
+	return ck_node_state(node, PART_BALANCE);
+}
 static inline void balance_count(struct pe *pe, int what, uint64_t n)
 {
 	if (pe->counts)
@@ -46,10 +50,10 @@ static inline bool balance_is_on(const struct pe *pe)
 	return ck_node_of(pe->node)->parts[PART_BALANCE] && pe->node->job->n_pes > 1;
 }
 
-/* ---- of an element ----------------------------------------------------------------------------------- */
+/* ---- of an element --------------------------------------------------------------------------- */
 
-/** What was measured in the syncs before that count, too. Of all syncs the largest does not count: a PE that loses its core for a
- * while seems to be busy, and an element of it. */
+/** What was measured in the syncs before that count, too. Of all syncs the largest does not count:
+ * a PE that loses its core for a while seems to be busy, and an element of it. */
 struct past {
 	float seconds, most;      /* in all, and in the largest of them */
 	uint32_t n;
@@ -70,8 +74,8 @@ static inline void past_add(struct past *p, double now)
 	p->n++;
 }
 
-/** Behind the program's struct of each element that can sync, while the part is on. It moves with the element, also to
- * another process, as bytes. */
+/** Behind the program's struct of each element that can sync, while the part is on. It moves with
+ * the element, also to another process, as bytes. */
 struct lb_elem {
 	uint64_t ticks;           /* its handlers ran since the last sync that looked */
 	float seconds;            /* CkSetLoad: instead, if has_load */
@@ -92,14 +96,15 @@ struct lb_elem {
 static inline bool coll_syncs(const struct collection *c) { return c->more_bytes; }
 static inline struct lb_elem *elem_of(struct ck_obj *obj) { return obj_more(obj); }
 
-/* ---- measure.c ----------------------------------------------------------------------------------------- */
+/* ---- measure.c ------------------------------------------------------------------------------- */
 
 /** Where the time of a PE goes. */
 struct meter {
 	bool counter, idle_now;
 	int n_arrays;             /* that sync */
 	uint64_t since;           /* ticks: the last change */
-	uint64_t *to;             /* what runs and takes time: an element's ticks, `other` or `idle`; NULL: the runtime,
+	uint64_t *
+		to; /* what runs and takes time: an element's ticks, `other` or `idle`; NULL: the runtime,
 				   * whose time goes to the handler that follows */
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
 	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
@@ -116,12 +121,14 @@ void meter_skip(struct pe *pe);
 double meter_seconds_per_tick(const struct pe *pe);
 /** What a PE tells others of the time that it has measured. */
 struct pace {
-	double tick;              /* seconds of a tick, if the PE had been as fast as `speed` all the time */
+	double tick;              /* seconds of a tick, if the PE had been as fast as `speed` all the
+				   * time */
 	double speed;             /* the share of its core that the PE gets, in (0, 1] */
 };
 /** Since share.all was `before` and the meter's busy ticks were `busy_before`. */
 struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before);
-/** How long the element's handlers ran in this sync, or what CkSetLoad says takes so long on this PE; / in all syncs that count. */
+/** How long the element's handlers ran in this sync, or what CkSetLoad says takes so long on this
+ * PE; / in all syncs that count. */
 double elem_seconds_now(const struct lb_elem *e, const struct pace *pace);
 double elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
@@ -132,7 +139,7 @@ void measure_node_stop(struct node *node);
 void measure_coll(struct pe *pe, struct collection *c);
 void measure_coll_not(struct pe *pe, struct collection *c);
 
-/* ---- choose.c -------------------------------------------------------------------------------------------- */
+/* ---- choose.c -------------------------------------------------------------------------------- */
 
 /** Read the variables. False: the part is off. */
 bool choose_read(struct balance_node *b);
@@ -154,7 +161,8 @@ struct sync_sums {
 	uint64_t dynamic;         /* PEs where elements came or went */
 	uint64_t alone;           /* elements that cannot move together with others */
 	double max;               /* seconds of the PE with most */
-	double work, speed;       /* of all PEs: seconds times speed, and speeds; without other programs seconds, and PEs */
+	double work, speed;       /* of all PEs: seconds times speed, and speeds; without other programs
+				   * seconds, and PEs */
 };
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
@@ -162,31 +170,34 @@ struct choice {
 	uint32_t n;               /* syncs whose loads have been added up; the next one's are added, too */
 	bool settled;             /* loads were balanced once, so an imbalance is new, or is none */
 	double cost;              /* seconds that the last step took; 0: there were not two yet */
-	double before;            /* max / level - 1 before the last step; 0: the sync after it has been looked at */
-	double patience;          /* a step pays when so many times its cost has been lost; it grows when steps do not help */
+	double before;            /* max / level - 1 before the last step; 0: the sync after it has been
+				   * looked at */
+	double patience;          /* a step pays when so many times its cost has been lost; it grows when
+				   * steps do not help */
 	bool tried;               /* there was a step */
 };
-/** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step pays. only: no other array
- * syncs, so nobody else asks what this one takes. */
+/** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step
+ * pays. only: no other array syncs, so nobody else asks what this one takes. */
 bool choose_looks(const struct balance_node *b, struct choice *ch, uint32_t round);
-bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, bool only);
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s,
+		 bool only);
 /** How elements are measured after a sync without a step, which looked at loads or did not. */
 enum measuring choose_measuring(const struct choice *ch, bool looked);
 /** The step has taken so many seconds. */
 void choose_took(struct choice *ch, double seconds);
 /** CK_LB=auto: ask the cheapest strategy that helps; see choose_answer. */
-int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
-		    const struct lb_strategy **st_p);
-/** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without extents. Returns
- * what lb_strategy_run does; *st_p is who has answered. */
-int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
-		  const struct lb_strategy **st_p);
+int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to,
+		    size_t *which_p, const struct lb_strategy **st_p);
+/** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without
+ * extents. Returns what lb_strategy_run does; *st_p is who has answered. */
+int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to,
+		  size_t *which_p, const struct lb_strategy **st_p);
 
-/* ---- balance_part.c ----------------------------------------------------------------------------------------- */
+/* ---- balance_part.c -------------------------------------------------------------------------- */
 
 enum { H_SYNC };                  /* handler of PART_BALANCE */
 
-/* ---- sync_messages.c ---------------------------------------------------------------------------------------- */
+/* ---- sync_messages.c ------------------------------------------------------------------------- */
 
 enum sync_kind {
 	SYNC_CHECK,               /* to the own PE: look again whether all have come */
@@ -243,7 +254,8 @@ struct sync_coll {
 	uint64_t n_live;          /* elements of this PE */
 	uint64_t n_waiting;       /* those that wait */
 	uint64_t n_due;           /* those to which resumeFromSync is about to come */
-	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that came */
+	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that
+					  * came */
 	bool roams;               /* some left otherwise than in a step */
 	bool unmeasured;          /* no call of its elements is measured now */
 	bool known;               /* it is one of the meter's arrays */
@@ -268,22 +280,28 @@ struct sync_coll {
 	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
 	struct choice choice;
 	bool told;                /* that the strategy has no answer */
-	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so many steps do
+	uint32_t restless,
+		skip; /* how often the job did not come to rest, one step after the other; so many steps do
 				   * not try */
 	uint32_t n_steps;
 };
 
-static inline struct sync_coll *sync_of(const struct collection *c) { return coll_state(c, PART_BALANCE); }
+static inline struct sync_coll *sync_of(const struct collection *c)
+{
+	return coll_state(c, PART_BALANCE);
+}
 
-/** A message about the collection with room for `bytes` more. Its owner is the caller until sync_send. */
-struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind, size_t bytes);
+/** A message about the collection with room for `bytes` more. Its owner is the caller until
+ * sync_send. */
+struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind,
+			      size_t bytes);
 void sync_send(struct pe *pe, int dst_pe, struct sync_msg *m);
 /** Send copies to this PE's children in PE 0's tree. */
 void sync_forward(struct pe *pe, const struct sync_msg *m);
 /** PE 0: to all PEs, itself included. */
 void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kind, uint32_t wave);
 
-/* ---- at_sync.c ------------------------------------------------------------------------------------------------ */
+/* ---- at_sync.c ------------------------------------------------------------------------------- */
 
 /** The array has been constructed on this PE: its first sync begins. */
 void sync_constructed(struct pe *pe, struct collection *c);
@@ -293,7 +311,7 @@ void sync_check_soon(struct pe *pe, struct collection *c);
 /** The sync of an element that waits is over: resumeFromSync is to come. */
 void sync_become_due(struct sync_coll *s, struct lb_elem *e);
 
-/* ---- lb_element.c --------------------------------------------------------------------------------------------- */
+/* ---- lb_element.c ---------------------------------------------------------------------------- */
 
 /** Of the watch (part.h). */
 void elem_created(struct pe *pe, struct ck_obj *obj);
@@ -302,7 +320,7 @@ void elem_leaving(struct pe *pe, struct ck_obj *obj);
 void elem_stayed(struct pe *pe, struct ck_obj *obj);
 void elem_destroyed(struct pe *pe, struct ck_obj *obj);
 
-/* ---- edges.c ----------------------------------------------------------------------------------------------- */
+/* ---- edges.c --------------------------------------------------------------------------------- */
 
 /** From now on calls of the collection are recorded. */
 void edges_want(struct collection *c);
@@ -311,14 +329,16 @@ void edges_add_puts(struct pe *pe, struct collection *c);
 /** Measuring begins anew. */
 void edges_begin(struct pe *pe, struct collection *c);
 void edges_free(struct edges *e);
-/** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the result. */
-CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p);
+/** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the
+ * result. */
+CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements,
+		       size_t n_elements, size_t *n_p);
 
-/* ---- describe_sync.c ------------------------------------------------------------------------------------- */
+/* ---- describe_sync.c ------------------------------------------------------------------------- */
 
 void syncs_describe(struct pe *pe, struct csd_told *to);
 
-/* ---- statistics.c -------------------------------------------------------------------------------------------- */
+/* ---- statistics.c ---------------------------------------------------------------------------- */
 
 /** The PE's pace since measuring of the array began. */
 struct pace sync_pace(struct pe *pe, const struct collection *c);
@@ -326,7 +346,7 @@ struct pace sync_pace(struct pe *pe, const struct collection *c);
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace);
 double sync_background(struct pe *pe, struct collection *c, const struct pace *pace);
 
-/* ---- step_rest.c -------------------------------------------------------------------------------------------------- */
+/* ---- step_rest.c ----------------------------------------------------------------------------- */
 
 /** PE 0: a step pays. `alone`: not at rest, because elements cannot move together. */
 void step_start(struct pe *pe, struct collection *c, bool alone);
@@ -334,9 +354,10 @@ void step_start(struct pe *pe, struct collection *c, bool alone);
 void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 struct csd_thing step_describe_rest(struct pe *pe, const CkCallback *cb);
 
-/* ---- step.c -------------------------------------------------------------------------------------------------- */
+/* ---- step.c ---------------------------------------------------------------------------------- */
 
-/** On each PE: say what elements took, / a message of the step has come. The caller frees the message. */
+/** On each PE: say what elements took, / a message of the step has come. The caller frees the
+ * message. */
 void step_begin(struct pe *pe, struct collection *c, enum step_way way);
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m);
 /** An element that the step moves has come to this PE. */

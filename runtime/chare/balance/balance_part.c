@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * balance_part.c: what the room brings to the layer: its start, its numbers in CK_STATS, its messages and what they look
- * like.
+ * balance_part.c: what the room brings to the layer: its start, its numbers in CK_STATS, its
+ * messages and what they look like.
  */
 #include "balance_int.h"
 #include "../channel/named.h"
 #include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
-/* ---- CK_STATS -------------------------------------------------------------------------------------------- */
+/* ---- CK_STATS -------------------------------------------------------------------------------- */
 
 static void name_counts(struct node *node)
 {
@@ -23,7 +23,7 @@ static void name_counts(struct node *node)
 	node->count->number(node, group, "steps took", COUNT_TICKS);
 }
 
-/* ---- start and end ------------------------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 int balance_program(struct node *node)
 {
@@ -58,7 +58,7 @@ static void balance_coll_fini(struct pe *pe, struct collection *c)
 	edges_free(&sync_of(c)->edges);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 {
@@ -69,13 +69,15 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 
 	if (m->kind >= SYNC_KINDS || m->kind == SYNC_CHECK)
 		return "it is of no kind";
-	if ((up && csd_tree_parent_of(pe, head->src_pe, 0) != pe->id) || (down && csd_tree_parent(pe, 0) != head->src_pe))
+	if ((up && csd_tree_parent_of(pe, head->src_pe, 0) != pe->id) ||
+	    (down && csd_tree_parent(pe, 0) != head->src_pe))
 		return "it did not come by PE 0's tree";
 	if (m->kind == SYNC_POKE && pe->id)
 		return "it is for PE 0";
 	if (m->kind == SYNC_STATS || m->kind == SYNC_MOVES)
 		return step_misfit(pe, m);
-	if ((m->kind == SYNC_STEP && m->wave > NO_REST) || (m->kind == SYNC_RESUME && m->wave > MEASURE_OFF))
+	if ((m->kind == SYNC_STEP && m->wave > NO_REST) ||
+	    (m->kind == SYNC_RESUME && m->wave > MEASURE_OFF))
 		return "it is of no kind";
 	return head->size == sizeof *m ? NULL : "it is too long";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose.c: the variables CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_LB_SPEEDS, CK_LB_DUMP and CK_SYNC_MS; and whether a
- * step pays.
+ * choose.c: the variables CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_LB_SPEEDS, CK_LB_DUMP and
+ * CK_SYNC_MS; and whether a step pays.
  */
 #include "balance_int.h"
 #include "../../machine/base/cmi_env.h"
@@ -26,8 +26,11 @@ static double read_tolerance(void)
 		return TOLERANCE;
 	errno = 0;
 	x = cmi_plain_double(text, &end);
-	if (errno || *end || !strchr("0123456789.", *text) || end == text || !(x >= 0 && x <= TOLERANCE_MOST))
-		cmi_env_refuse("CK_LB_TOLERANCE", text, "a number from 0 to 100: 0.05 lets a PE have 5 % more than the mean");
+	if (errno || *end || !strchr("0123456789.", *text) || end == text ||
+	    !(x >= 0 && x <= TOLERANCE_MOST))
+		cmi_env_refuse(
+			"CK_LB_TOLERANCE", text,
+			"a number from 0 to 100: 0.05 lets a PE have 5 % more than the mean");
 	return x;
 }
 
@@ -78,8 +81,11 @@ void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg
 	case -ENOSPC:
 		csd_abort(NULL, "CkLBRegister: more than %d strategies", LB_OWN_MOST);
 	default:
-		csd_abort(NULL, "CkLBRegister: \"%s\" is no name for a strategy, has no function, or wants what is none "
-			  "of CK_LB_EDGES", name ? name : "");
+		csd_abort(
+			NULL,
+			"CkLBRegister: \"%s\" is no name for a strategy, has no function, or wants what is none "
+			"of CK_LB_EDGES",
+			name ? name : "");
 	}
 }
 
@@ -116,24 +122,31 @@ enum measuring choose_measuring(const struct choice *ch, bool looked)
 	return ch->n ? MEASURE_ADD : MEASURE_ANEW;
 }
 
-/* ---- CK_LB=auto ---------------------------------------------------------------------------------------- */
+/* ---- CK_LB=auto ------------------------------------------------------------------------------ */
 
 enum {
 	PATIENCE_MOST = 64,
-	/* While PEs are balanced the pauses get longer, up to so many syncs. Then measuring costs a ninth. */
+	/* While PEs are balanced the pauses get longer, up to so many syncs. Then measuring costs a
+	 * ninth. */
 	PAUSE_MOST = 8,
-	/* An imbalance that so many syncs do not show again is none. A load that comes in every second or third of them is seen. */
+	/* An imbalance that so many syncs do not show again is none. A load that comes in every second or
+	 * third of them is seen. */
 	LOOKS = 8
 };
 
-/* Seconds that any step takes, and what comes with it: messages for each PE, and elements that are in no cache. */
+/* Seconds that any step takes, and what comes with it: messages for each PE, and elements that are
+ * in no cache. */
 static const double COST_LEAST = 1e-4;
 
 static double patience_of(const struct choice *ch) { return ch->patience > 0 ? ch->patience : 1; }
 
-static double cost_of(const struct choice *ch) { return ch->cost > COST_LEAST ? ch->cost : COST_LEAST; }
+static double cost_of(const struct choice *ch)
+{
+	return ch->cost > COST_LEAST ? ch->cost : COST_LEAST;
+}
 
-/* The last step has left half of the imbalance or less, or no more than is tolerated; or it has not helped. */
+/* The last step has left half of the imbalance or less, or no more than is tolerated; or it has not
+ * helped. */
 static void judge(struct choice *ch, double imbalance, bool tolerated)
 {
 	if (!ch->before)
@@ -144,14 +157,16 @@ static void judge(struct choice *ch, double imbalance, bool tolerated)
 	ch->before = 0;
 }
 
-/* What the machine does besides makes a PE late once. So where loads were balanced a single sync says that they still are, and
- * nothing else; of more of them the largest does not count (struct past). */
+/* What the machine does besides makes a PE late once. So where loads were balanced a single sync
+ * says that they still are, and nothing else; of more of them the largest does not count (struct
+ * past). */
 static bool is_certain(const struct choice *ch, bool tolerated)
 {
 	return tolerated ? ch->n == 1 || ch->n >= LOOKS : ch->n > 1 || !ch->settled;
 }
 
-/* A step pays when the job has lost as much as one costs. What the first two took is not known yet. */
+/* A step pays when the job has lost as much as one costs. What the first two took is not known
+ * yet. */
 static bool pays(struct choice *ch, double lost, double imbalance, bool tolerated)
 {
 	judge(ch, imbalance, tolerated);
@@ -162,8 +177,9 @@ static bool pays(struct choice *ch, double lost, double imbalance, bool tolerate
 	return true;
 }
 
-/* Before the first step elements touched their memory for the first time, which hid what they take later, so the second step
- * need not wait. What the first one took says little, too: PEs met for the first time. */
+/* Before the first step elements touched their memory for the first time, which hid what they take
+ * later, so the second step need not wait. What the first one took says little, too: PEs met for
+ * the first time. */
 void choose_took(struct choice *ch, double seconds)
 {
 	ch->cost = ch->tried ? seconds : 0;
@@ -179,8 +195,10 @@ static void rest(struct choice *ch, bool balanced, bool step)
 	ch->rest = balanced ? ch->pause : 0;
 }
 
-/* Loads are added up until it is known what to do, so that what happens to this PE and then to that one makes up for itself. */
-static bool choose_by_itself(const struct balance_node *b, struct choice *ch, double max, double level, bool pauses)
+/* Loads are added up until it is known what to do, so that what happens to this PE and then to that
+ * one makes up for itself. */
+static bool choose_by_itself(const struct balance_node *b, struct choice *ch, double max,
+			     double level, bool pauses)
 {
 	const double imbalance = level > 0 ? max / level - 1 : 0;
 	const bool tolerated = imbalance <= b->tolerance;
@@ -200,7 +218,8 @@ static bool choose_by_itself(const struct balance_node *b, struct choice *ch, do
 }
 
 /* The level is what all PEs would take if work could be cut at will. */
-bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s, bool only)
+bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s,
+		 bool only)
 {
 	const double level = s->work / s->speed;
 
@@ -213,10 +232,12 @@ bool choose_step(const struct balance_node *b, struct choice *ch, const struct s
 static const char *const candidates[] = { "cuts", "refine", "greedy" };
 enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 static const double AS_GOOD = 1.02;
-/* Strategies may use up the tolerance to move less. Of half of it, the other half is left for what changes until the next step. */
+/* Strategies may use up the tolerance to move less. Of half of it, the other half is left for what
+ * changes until the next step. */
 static const double FINER = 0.5;
 
-/* The time of the longest PE that is good enough: what is tolerated, or nearly the best that there is. */
+/* The time of the longest PE that is good enough: what is tolerated, or nearly the best that there
+ * is. */
 static double enough(const CkLBStats *s, double best)
 {
 	struct lb_quality now;
@@ -227,8 +248,8 @@ static double enough(const CkLBStats *s, double best)
 	return tolerated > best * AS_GOOD ? tolerated : best * AS_GOOD;
 }
 
-int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
-		    const struct lb_strategy **st_p)
+int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to,
+		    size_t *which_p, const struct lb_strategy **st_p)
 {
 	const int first = extents ? 0 : 1;
 	double max[N_CANDIDATES], best = HUGE_VAL;
@@ -251,8 +272,8 @@ int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, 
 	return lb_strategy_run(*st_p, &finer, to, which_p);
 }
 
-int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to, size_t *which_p,
-		  const struct lb_strategy **st_p)
+int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to,
+		  size_t *which_p, const struct lb_strategy **st_p)
 {
 	const struct balance_node *b = balance_of(node);
 

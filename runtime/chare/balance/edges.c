@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edges.c: which elements of an array call which, or put into which, for strategies that want to know (CK_LB_EDGES). While
- * they are recorded, this is a stop on the route of the array's calls (call/call_route.h); no other
- * call is slower. Puts are counted by their channels anyway.
+ * edges.c: which elements of an array call which, or put into which, for strategies that want to
+ * know (CK_LB_EDGES). While they are recorded, this is a stop on the route of the array's calls
+ * (call/call_route.h); no other call is slower. Puts are counted by their channels anyway.
  *
- * What other chares send is not recorded: an edge needs two ends that can move. Nor are broadcasts and multicasts: one of
- * them enters each process once, by a tree that stays as it is, wherever the elements live. As edges from the caller to
- * all members they would draw the members together for nothing.
+ * What other chares send is not recorded: an edge needs two ends that can move. Nor are broadcasts
+ * and multicasts: one of them enters each process once, by a tree that stays as it is, wherever the
+ * elements live. As edges from the caller to all members they would draw the members together for
+ * nothing.
  *
- * An edge is found by a hash of 64 bits of its ends. Two of a million edges have the same one once in 10^7 runs, and
- * are one edge then.
+ * An edge is found by a hash of 64 bits of its ends. Two of a million edges have the same one once
+ * in 10^7 runs, and are one edge then.
  */
 #include "balance_int.h"
 #include "../channel/named.h"
@@ -120,7 +121,7 @@ void edges_free(struct edges *e)
 	*e = (struct edges){ .list = NULL };
 }
 
-/* ---- PE 0: for the strategy -------------------------------------------------------------------------- */
+/* ---- PE 0: for the strategy ------------------------------------------------------------------ */
 
 static int compare_edges(const void *a_, const void *b_)
 {
@@ -146,7 +147,8 @@ static size_t join_equal(CkLBEdge *e, size_t n)
 	return k;
 }
 
-CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements, size_t n_elements, size_t *n_p)
+CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements,
+		       size_t n_elements, size_t *n_p)
 {
 	CkLBEdge *all = cmi_alloc_zero(n + 1, sizeof *all, "load balancing");
 	struct idmap numbers = { 0 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lb_element.c: an element of an array that syncs: it comes and goes, and it says that it waits, what it takes and where it is.
- * Its PE counts how many live here and how many wait; at_sync.c looks at these numbers.
+ * lb_element.c: an element of an array that syncs: it comes and goes, and it says that it waits,
+ * what it takes and where it is. Its PE counts how many live here and how many wait; at_sync.c
+ * looks at these numbers.
  */
 #include "balance_int.h"
 
 #include <string.h>
 
-/* ---- elements come and go ------------------------------------------------------------------------------------------ */
+/* ---- elements come and go -------------------------------------------------------------------- */
 
 void elem_created(struct pe *pe, struct ck_obj *obj)
 {
@@ -89,14 +90,15 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj)
 	sync_check_soon(pe, obj->coll);
 }
 
-/* ---- what programs call --------------------------------------------------------------------------------------------- */
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 static struct ck_obj *check_self(struct pe *pe, void *self, const char *what)
 {
 	struct ck_obj *obj = obj_of(self);
 
 	if (obj->coll->type->kind != CKGEN_ARRAY)
-		csd_abort(pe, "%s: %s is no array; only elements of arrays can move", what, obj->coll->type->name);
+		csd_abort(pe, "%s: %s is no array; only elements of arrays can move", what,
+			  obj->coll->type->name);
 	return obj;
 }
 
@@ -140,8 +142,11 @@ void CkAtSync(void *self)
 	char name[128];
 
 	if (!obj->coll->type->resume)
-		csd_abort(pe, "CkAtSync of %s: %s has no entry method to go on with: declare 'entry void resumeFromSync();' "
-			  "in the .ci file", obj_describe(obj, name, sizeof name), obj->coll->type->name);
+		csd_abort(
+			pe,
+			"CkAtSync of %s: %s has no entry method to go on with: declare 'entry void resumeFromSync();' "
+			"in the .ci file",
+			obj_describe(obj, name, sizeof name), obj->coll->type->name);
 	if (coll_syncs(obj->coll))
 		wait_for_others(pe, obj);
 	else

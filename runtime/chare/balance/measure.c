@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure.c: how long the handlers of elements run, and what else keeps a PE busy. Entries are called through a second
- * table of their type, as under CK_STATS. It has functions that look at the clock when a handler ends. What has passed
- * since the handler before goes to the element: its handler, and what it took to receive the call. So there is one look at
- * the clock for each handler, unless it runs within another one or the PE was idle before.
+ * measure.c: how long the handlers of elements run, and what else keeps a PE busy. Entries are
+ * called through a second table of their type, as under CK_STATS. It has functions that look at the
+ * clock when a handler ends. What has passed since the handler before goes to the element: its
+ * handler, and what it took to receive the call. So there is one look at the clock for each
+ * handler, unless it runs within another one or the PE was idle before.
  *
- * Arrivals of named channels are handlers, too: the function that a channel calls is looked up in the same table.
+ * Arrivals of named channels are handlers, too: the function that a channel calls is looked up in
+ * the same table.
  *
- * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps what runs
+ * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps
+ * what runs
  * (node->up.swap_running) looks at the clock, too.
  *
- * Time is what the clock on the wall says. Where another program has the core for a while, handlers take longer. How much
- * longer is known for the PE as a whole (core_share.h), and is told as its speed.
+ * Time is what the clock on the wall says. Where another program has the core for a while, handlers
+ * take longer. How much longer is known for the PE as a whole (core_share.h), and is told as its
+ * speed.
  */
 #include "balance_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -28,7 +32,7 @@ struct measured_type {
 
 static struct meter *meter_of(const struct pe *pe) { return ck_state(pe, PART_BALANCE); }
 
-/* ---- the clock ------------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 /* Counters of two cores may differ by a little, and a thread may move. */
 static inline void look(struct meter *m)
@@ -61,7 +65,9 @@ double meter_seconds_per_tick(const struct pe *pe)
 	const struct meter *m = meter_of(pe);
 	const uint64_t ticks = cmi_ticks(m->counter) - m->from_ticks;
 
-	return m->counter ? (double)(csd_now_ns() - m->from_ns) * 1e-9 / (double)(ticks ? ticks : 1) : 1e-9;
+	return m->counter ?
+		       (double)(csd_now_ns() - m->from_ns) * 1e-9 / (double)(ticks ? ticks : 1) :
+		       1e-9;
 }
 
 double elem_seconds_now(const struct lb_elem *e, const struct pace *pace)
@@ -74,9 +80,10 @@ double elem_seconds(const struct lb_elem *e, const struct pace *pace)
 	return past_and(&e->past, elem_seconds_now(e, pace));
 }
 
-/* ---- the share of the core ----------------------------------------------------------------------------- */
+/* ---- the share of the core ------------------------------------------------------------------- */
 
-/* Of the thread that calls. CLOCK_MONOTONIC last at both ends of a stretch, so that what a look takes lies in both times alike. */
+/* Of the thread that calls. CLOCK_MONOTONIC last at both ends of a stretch, so that what a look
+ * takes lies in both times alike. */
 static struct moment moment_now(void)
 {
 	struct moment now = { 0 };
@@ -137,10 +144,10 @@ static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj)
 	return coll_syncs(obj->coll) ? &elem_of(obj)->ticks : &m->other;
 }
 
-/* ---- handlers ----------------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
-/* Another handler runs already; or the PE was idle, and has not been told yet that it is so no longer: that comes behind the
- * first messages. */
+/* Another handler runs already; or the PE was idle, and has not been told yet that it is so no
+ * longer: that comes behind the first messages. */
 static void begin_within(struct meter *m)
 {
 	look(m);
@@ -182,7 +189,8 @@ static void call_measured(void *self, void *payload)
 	end(meter_of(pe), outer);
 }
 
-/* An element is made once. What that takes says nothing about the steps to come, and may be much more than they take. */
+/* An element is made once. What that takes says nothing about the steps to come, and may be much
+ * more than they take. */
 static void construct_measured(void *self, void *payload)
 {
 	struct pe *pe = ck_self();
@@ -250,9 +258,10 @@ static void begin_busy(void *arg)
 	stretch_begins(m);
 }
 
-/* ---- the tables --------------------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
-static const struct entry_calls measured_calls = { call_measured, call_reduced_measured, call_answer_measured };
+static const struct entry_calls measured_calls = { call_measured, call_reduced_measured,
+						   call_answer_measured };
 
 static struct measured_type *measure_type(const CkGenChare *type)
 {

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the order of elements ------------------------------------------------------------------------------------ */
+/* ---- the order of elements ------------------------------------------------------------------- */
 
-/* Records in index order. Not at rest, an element that the program moves meanwhile may be named by two PEs, or by none: it counts
- * once. If it is not where the step says, it is taken off the list. */
+/* Records in index order. Not at rest, an element that the program moves meanwhile may be named by
+ * two PEs, or by none: it counts once. If it is not where the step says, it is taken off the
+ * list. */
 struct ordered {
 	CkIndex key;
 	uint32_t at;              /* in step.elems */
@@ -76,7 +77,9 @@ static uint32_t *order_dense(const struct collection *c, const struct step *p, s
 static CkLBElement element_of(const struct collection *c, const struct elem_record *r)
 {
 	const int nd = c->type->nd ? c->type->nd : 3;
-	CkLBElement e = { .pe = r->pe, .pinned = r->pinned, .seconds = r->seconds, .bytes = c->type->bytes };
+	CkLBElement e = {
+		.pe = r->pe, .pinned = r->pinned, .seconds = r->seconds, .bytes = c->type->bytes
+	};
 
 	for (int d = 0; d < nd; d++)
 		e.index[d] = nd > 3 ? CkIndexShort(r->index, d) : r->index.v[d];
@@ -85,7 +88,7 @@ static CkLBElement element_of(const struct collection *c, const struct elem_reco
 	return e;
 }
 
-/* ---- what it sees ----------------------------------------------------------------------------------------- */
+/* ---- what it sees ---------------------------------------------------------------------------- */
 
 void question_free(struct question *q)
 {
@@ -125,7 +128,8 @@ static void question_pes(const struct step *p, struct question *q, size_t n_pes)
 			q->speed[i] = fastest;
 }
 
-static void question_make(struct pe *pe, struct collection *c, const struct step *p, struct question *q)
+static void question_make(struct pe *pe, struct collection *c, const struct step *p,
+			  struct question *q)
 {
 	const struct cmi_job *job = pe->node->job;
 	const size_t n_pes = (size_t)job->n_pes;
@@ -142,16 +146,22 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 		q->to[i] = q->element[i].pe;
 	}
 	q->s = (CkLBStats){
-		.n_pes = job->n_pes, .n_nodes = job->n_nodes, .node_of = job->node_of, .background = q->background,
-		.speed = q->speed, .n = n, .element = q->element,
-		.tolerance = balance_of(pe->node)->tolerance, .step = sync_of(c)->n_steps,
+		.n_pes = job->n_pes,
+		.n_nodes = job->n_nodes,
+		.node_of = job->node_of,
+		.background = q->background,
+		.speed = q->speed,
+		.n = n,
+		.element = q->element,
+		.tolerance = balance_of(pe->node)->tolerance,
+		.step = sync_of(c)->n_steps,
 	};
 	q->edge = NULL;
 	if (p->n_edges)
 		question_edges(p, q);
 }
 
-/* ---- what it says ----------------------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 static void dump(struct pe *pe, const struct collection *c, const CkLBStats *s)
 {
@@ -195,8 +205,9 @@ static void ask_strategy(struct pe *pe, struct collection *c, struct question *q
 	if (!err || sync_of(c)->told)
 		return;
 	sync_of(c)->told = true;
-	fprintf(stderr, "chard: CK_LB=%s has no answer (%d) for array %s in step %llu; nothing moves\n", st->name, err,
-		c->type->name, (unsigned long long)q->s.step);
+	fprintf(stderr,
+		"chard: CK_LB=%s has no answer (%d) for array %s in step %llu; nothing moves\n",
+		st->name, err, c->type->name, (unsigned long long)q->s.step);
 }
 
 void question_ask(struct pe *pe, struct collection *c, const struct step *p, struct question *q)

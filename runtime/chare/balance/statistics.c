@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * statistics.c: what PEs and elements took: what a PE has measured, and how it goes up PE 0's tree to PE 0.
+ * statistics.c: what PEs and elements took: what a PE has measured, and how it goes up PE 0's tree
+ * to PE 0.
  */
 #include "step_int.h"
 #include "../core/objects/index.h"
@@ -8,14 +9,15 @@
 
 #include <string.h>
 
-/* ---- what this PE has measured ---------------------------------------------------------------------- */
+/* ---- what this PE has measured --------------------------------------------------------------- */
 
 struct pace sync_pace(struct pe *pe, const struct collection *c)
 {
 	return meter_pace(pe, &sync_of(c)->share_at, sync_of(c)->busy_at);
 }
 
-/* Elements that came from another PE have brought what they took there, so that the background may seem less. */
+/* Elements that came from another PE have brought what they took there, so that the background may
+ * seem less. */
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
@@ -49,13 +51,17 @@ static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
 	}
 }
 
-static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way, const struct pace *pace)
+static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way,
+				    const struct pace *pace)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
-		.index = obj->index, .pe = pe->id, .seconds = (float)elem_seconds(e, pace), .has_position = e->has_position,
-		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) || place_pinned(pe, obj) ||
-			  (way == AT_REST && place_moves_alone(pe, obj)),
+		.index = obj->index,
+		.pe = pe->id,
+		.seconds = (float)elem_seconds(e, pace),
+		.has_position = e->has_position,
+		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) ||
+			  place_pinned(pe, obj) || (way == AT_REST && place_moves_alone(pe, obj)),
 	};
 
 	memcpy(r.position, e->position, sizeof r.position);
@@ -78,12 +84,13 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p)
 	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace), (float)pace.speed, 0 };
+	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace),
+						 (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		p->elems[p->n++] = record_of(pe, obj, p->way, &pace);
 }
 
-/* ---- up the tree -------------------------------------------------------------------------------------- */
+/* ---- up the tree ----------------------------------------------------------------------------- */
 
 void statistics_send(struct pe *pe, struct collection *c, const struct step *p)
 {

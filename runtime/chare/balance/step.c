@@ -8,12 +8,13 @@
  *	PE 0 --MOVES--> all PEs          the elements move
  *	all PEs --DONE---> PE 0 --RESUME-> all PEs
  *
- * At rest all elements move together (place_bulk). If the strategy keeps the order of an array with extents, its map becomes
- * a table of cuts, and its elements are found as if they had never moved.
+ * At rest all elements move together (place_bulk). If the strategy keeps the order of an array with
+ * extents, its map becomes a table of cuts, and its elements are found as if they had never moved.
  *
- * Where the job does not come to rest in time (step_rest.c), CLOSE is taken back, and elements move one by one as with
- * CkMigrateMe. Each PE knows from the list how many come to it. An element that cannot leave after all, or is destroyed
- * meanwhile, is taken off the list by a word to the PE that waits for it (SYNC_CANCEL).
+ * Where the job does not come to rest in time (step_rest.c), CLOSE is taken back, and elements move
+ * one by one as with CkMigrateMe. Each PE knows from the list how many come to it. An element that
+ * cannot leave after all, or is destroyed meanwhile, is taken off the list by a word to the PE that
+ * waits for it (SYNC_CANCEL).
  */
 #include "step_int.h"
 #include "../core/objects/index.h"
@@ -32,7 +33,7 @@ void step_free(struct sync_coll *s)
 	s->step = NULL;
 }
 
-/* ---- PE 0: the strategy has answered ------------------------------------------------------------------------- */
+/* ---- PE 0: the strategy has answered --------------------------------------------------------- */
 
 /* An array with extents whose elements keep their order: the map can be a table of cuts. */
 static bool is_cut(const struct collection *c, const struct step *p, const struct question *q)
@@ -44,7 +45,8 @@ static bool is_cut(const struct collection *c, const struct step *p, const struc
 	return p->way == AT_REST && !c->sparse && i >= q->s.n;
 }
 
-static void write_cuts(const struct collection *c, const struct step *p, const struct question *q, uint64_t *cuts)
+static void write_cuts(const struct collection *c, const struct step *p, const struct question *q,
+		       uint64_t *cuts)
 {
 	int32_t pe = 0;
 
@@ -64,7 +66,8 @@ static void write_moves(const struct step *p, const struct question *q, struct p
 }
 
 /* Cuts also where nothing moves, if elements live elsewhere than the map says. */
-static void send_moves(struct pe *pe, struct collection *c, const struct step *p, const struct question *q)
+static void send_moves(struct pe *pe, struct collection *c, const struct step *p,
+		       const struct question *q)
 {
 	const bool cut = is_cut(c, p, q);
 	const size_t n_cuts = (size_t)q->s.n_pes + 1;
@@ -79,7 +82,9 @@ static void send_moves(struct pe *pe, struct collection *c, const struct step *p
 		sync_tell_all(pe, c, SYNC_RESUME, MEASURE_ANEW);
 		return;
 	}
-	m = sync_msg_new(pe, c, SYNC_MOVES, REST_BYTES + (cut ? n_cuts * sizeof(uint64_t) : n * sizeof(struct place_move)));
+	m = sync_msg_new(pe, c, SYNC_MOVES,
+			 REST_BYTES +
+				 (cut ? n_cuts * sizeof(uint64_t) : n * sizeof(struct place_move)));
 	m->wave = cut;
 	m->n = cut ? (uint32_t)n_cuts : n;
 	at = rest_put(m, &p->rest);
@@ -126,7 +131,7 @@ void step_begin(struct pe *pe, struct collection *c, enum step_way way)
 	maybe_all_told(pe, c);
 }
 
-/* ---- the elements move ----------------------------------------------------------------------------------------- */
+/* ---- the elements move ----------------------------------------------------------------------- */
 
 static void maybe_done(struct pe *pe, struct collection *c)
 {
@@ -266,7 +271,7 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 	}
 }
 
-/* ---- what may come from other processes ------------------------------------------------------------------------ */
+/* ---- what may come from other processes ------------------------------------------------------ */
 
 static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, const void *at)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_int.h: what the files of a balancing step share: step.c, step_rest.c, statistics.c, question.c. */
+/* step_int.h: what the files of a balancing step share: step.c, step_rest.c, statistics.c,
+ * question.c. */
 #ifndef CK_STEP_INT_H
 #define CK_STEP_INT_H
 
@@ -7,7 +8,7 @@
 
 #include "balance_int.h"
 
-/* ---- messages ------------------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /** What PEs and elements took, as it travels. */
 struct pe_record {
@@ -44,9 +45,12 @@ static inline const char *rest_get(const struct sync_msg *m, struct place_rest *
 }
 
 /** Of a number in a message of another process. */
-static inline bool is_pe(const struct pe *pe, int32_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+static inline bool is_pe(const struct pe *pe, int32_t n)
+{
+	return n >= 0 && n < pe->node->job->n_pes;
+}
 
-/* ---- a step, on each PE -------------------------------------------------------------------------------------- */
+/* ---- a step, on each PE ---------------------------------------------------------------------- */
 
 struct step {
 	enum step_way way;
@@ -55,22 +59,24 @@ struct step {
 	struct elem_record *elems;/* ours */
 	struct edge_record *edges;/* ours */
 	size_t n_pes, n, n_edges, cap_pes, cap, cap_edges;
-	int n_in, n_done;         /* children that have sent their statistics / whose PEs have all their elements */
+	int n_in, n_done;         /* children that have sent their statistics / whose PEs have all their
+				   * elements */
 	int64_t expected;         /* elements that are still to come */
 	bool known;               /* the list of moves has come */
 };
 
-/* ---- statistics.c ---------------------------------------------------------------------------------------------- */
+/* ---- statistics.c ---------------------------------------------------------------------------- */
 
 /** Add what this PE has measured. */
 void statistics_own(struct pe *pe, struct collection *c, struct step *p);
-/** To the parent in PE 0's tree: what this PE has and what came from its children. / From a child. */
+/** To the parent in PE 0's tree: what this PE has and what came from its children. / From a
+ * child. */
 void statistics_send(struct pe *pe, struct collection *c, const struct step *p);
 void statistics_take(struct step *p, const struct sync_msg *m);
 /** `at`: the records of the message. */
 const char *statistics_misfit(struct pe *pe, const struct sync_msg *m, const void *at);
 
-/* ---- question.c: on PE 0 ---------------------------------------------------------------------------------------- */
+/* ---- question.c: on PE 0 --------------------------------------------------------------------- */
 
 /** Everything that the strategy sees and says, in blocks of their own. */
 struct question {

@@ -4,7 +4,8 @@
  */
 #include "balance_int.h"
 
-struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind, size_t bytes)
+struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind,
+			      size_t bytes)
 {
 	struct sync_msg *m = (struct sync_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
 

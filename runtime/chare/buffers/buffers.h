@@ -15,7 +15,7 @@
 enum { PART_GETPUT = 21, PART_LIVE = 22, PART_POST = 23 };
 extern const struct ck_part getput_part, live_part, post_part;
 
-/* ---- live.c: checked mode; any PE of the process that has the memory ------------------------------ */
+/* ---- live.c: checked mode; any PE of the process that has the memory ------------------------- */
 
 /** Note a new buffer; returns its number. */
 uint64_t live_begin(struct pe *pe, const void *ptr, size_t bytes);

@@ -2,9 +2,9 @@
 /*
  * getput.c: CkNcpyBuffer: get and put, one copy from one buffer of the program to another.
  *
- * The PE that calls copies at once if it can use both memories: they lie in its process, or in message
- * memory of a process of its host (CkRdmaAlloc), which it has mapped. A buffer carries the name of such
- * memory. Otherwise the other side is asked:
+ * The PE that calls copies at once if it can use both memories: they lie in its process, or in
+ * message memory of a process of its host (CkRdmaAlloc), which it has mapped. A buffer carries the
+ * name of such memory. Otherwise the other side is asked:
  *
  *   get   H_SEND  to the source's PE: it copies into the destination if that is mapped there. If not, it
  *                 sends the data in pieces.
@@ -15,11 +15,11 @@
  *                 however large it is. Messages between two PEs keep their order, so the last piece is the
  *                 last to arrive, and nobody has to remember which ones have.
  *
- * All of it is in the messages: no PE keeps a record of a transfer. Every step is a counted message or a
- * callback's message, so quiescence waits for open transfers.
+ * All of it is in the messages: no PE keeps a record of a transfer. Every step is a counted message
+ * or a callback's message, so quiescence waits for open transfers.
  *
- * In checked mode only a buffer's own process touches its memory, because only that process knows whether
- * the buffer has ended (live.c).
+ * In checked mode only a buffer's own process touches its memory, because only that process knows
+ * whether the buffer has ended (live.c).
  */
 #include "buffers.h"
 #include "../core/shape.h"
@@ -45,7 +45,7 @@ struct transfer_msg {
 	_Alignas(16) char data[];
 };
 
-/* ---- buffers ----------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 void CkNcpyBufferInit(CkNcpyBuffer *b, const void *ptr, size_t bytes, CkCallback done)
 {
@@ -116,7 +116,7 @@ void CkRdmaFree(void *p)
 	owner_free(pe, env_of(p));
 }
 
-/* ---- one copy ---------------------------------------------------------------------------------- */
+/* ---- one copy -------------------------------------------------------------------------------- */
 
 static void tell(struct pe *pe, const CkNcpyBuffer *b)
 {
@@ -159,7 +159,7 @@ static bool copied(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *s
 	return true;
 }
 
-/* ---- in pieces ----------------------------------------------------------------------------------- */
+/* ---- in pieces ------------------------------------------------------------------------------- */
 
 static struct transfer_msg *transfer_new(struct pe *pe, int handler, const CkNcpyBuffer *dst,
 					 const CkNcpyBuffer *src, uint64_t at, uint64_t n)
@@ -236,9 +236,10 @@ static void data_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* ---- for programs ----------------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
-static void check_pair(struct pe *pe, const char *call, const CkNcpyBuffer *dst, const CkNcpyBuffer *src)
+static void check_pair(struct pe *pe, const char *call, const CkNcpyBuffer *dst,
+		       const CkNcpyBuffer *src)
 {
 	check_made(pe, call, "source", src);
 	check_made(pe, call, "destination", dst);
@@ -280,11 +281,12 @@ bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst)
 	return false;
 }
 
-/* ---- what may come from other processes ------------------------------------------------------------- */
+/* ---- what may come from other processes ------------------------------------------------------ */
 
-/* The runtime keeps no list of buffers, except in checked mode, so whether an address is one cannot be told; but
- * both buffers are whole, and the source fits the destination. */
-static const char *buffers_misfit(struct pe *pe, const struct transfer_msg *t, const CkNcpyBuffer *mine)
+/* The runtime keeps no list of buffers, except in checked mode, so whether an address is one cannot
+ * be told; but both buffers are whole, and the source fits the destination. */
+static const char *buffers_misfit(struct pe *pe, const struct transfer_msg *t,
+				  const CkNcpyBuffer *mine)
 {
 	const CkNcpyBuffer *both[] = { &t->dst, &t->src };
 
@@ -309,8 +311,9 @@ static const char *send_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct transfer_msg *t = (const struct transfer_msg *)m;
 
-	return t->n || t->at % PIECE || (t->at && t->at >= t->src.bytes) ? "it asks for no piece of the source" :
-	       buffers_misfit(pe, t, &t->src);
+	return t->n || t->at % PIECE || (t->at && t->at >= t->src.bytes) ?
+		       "it asks for no piece of the source" :
+		       buffers_misfit(pe, t, &t->src);
 }
 
 static const char *fetch_misfit(struct pe *pe, const struct cmi_msg *m)

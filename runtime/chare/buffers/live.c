@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live.c: in checked mode, the CkNcpyBuffers of this process that have not ended. Copies of a buffer
- * travel, so only its own process knows whether it still means anything. Without CK_CHECK=1 nothing
- * calls this file.
+ * live.c: in checked mode, the CkNcpyBuffers of this process that have not ended. Copies of a
+ * buffer travel, so only its own process knows whether it still means anything. Without CK_CHECK=1
+ * nothing calls this file.
  */
 #include "buffers.h"
 #include "../../machine/base/cmi_alloc.h"

@@ -2,14 +2,15 @@
 /*
  * post.c: nocopypost arrays: the receiver says where they shall go before its handler runs.
  *
- * The printed code of such an entry calls CkGen_post, which runs X_on_f_post, copies the arrays to where
- * it says, and lets the handler run. So all that can happen to a call before its handler (conditions,
- * threads, `when`, broadcasts) is as for other calls, and the place is chosen last of all.
+ * The printed code of such an entry calls CkGen_post, which runs X_on_f_post, copies the arrays to
+ * where it says, and lets the handler run. So all that can happen to a call before its handler
+ * (conditions, threads, `when`, broadcasts) is as for other calls, and the place is chosen last of
+ * all.
  *
- * With CkMatchBuffer the place is named by a tag, and may come later. Then the call waits: a thread waits
- * where it is; any other call is kept in a record of its PE, and runs from the loop when its last buffer
- * has been posted. The tables of tags belong to the node, under a mutex, because a nodegroup's calls and
- * its posts come on different PEs; a PE's own tag has the PE in its key.
+ * With CkMatchBuffer the place is named by a tag, and may come later. Then the call waits: a thread
+ * waits where it is; any other call is kept in a record of its PE, and runs from the loop when its
+ * last buffer has been posted. The tables of tags belong to the node, under a mutex, because a
+ * nodegroup's calls and its posts come on different PEs; a PE's own tag has the PE in its key.
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -86,7 +87,7 @@ static void post_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
-/* ---- what X_on_f_post says ------------------------------------------------------------------------ */
+/* ---- what X_on_f_post says ------------------------------------------------------------------- */
 
 static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const char *call)
 {
@@ -138,7 +139,7 @@ static void copy_all(struct pe *pe, const CkGenPost *what, struct ck_env *env,
 		ncpy_copy_out(pe, env, ncpy_at(env, what->ncpy[i]), post[i].ptr, post[i].bytes);
 }
 
-/* ---- tags ------------------------------------------------------------------------------------------ */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 _Noreturn static void tag_in_use(struct pe *pe, const char *call, uint64_t key)
 {
@@ -198,7 +199,8 @@ static void keep_buffer(struct pe *pe, struct tags *tags, uint64_t key, void *pt
 }
 
 /* Under the lock. Returns the call that has all its buffers now, or NULL. */
-static struct waiting_call *post_one(struct pe *pe, struct tags *tags, uint64_t key, void *ptr, size_t bytes)
+static struct waiting_call *post_one(struct pe *pe, struct tags *tags, uint64_t key, void *ptr,
+				     size_t bytes)
 {
 	struct idmap_slot *s = idmap_find(&tags->places, key);
 
@@ -244,13 +246,14 @@ void CkPostNodeBuffer(void *ptr, size_t bytes, int tag)
 	post_buffer(ptr, bytes, tag, MATCH_NODE, "CkPostNodeBuffer");
 }
 
-/* ---- calls that wait -------------------------------------------------------------------------------- */
+/* ---- calls that wait ------------------------------------------------------------------------- */
 
 static struct waiting_call *call_new(struct pe *pe, const CkGenPost *what, struct ck_env *env,
 				     const CkNcpyBufferPost *post)
 {
-	struct waiting_call *c = cmi_alloc_zero(1, sizeof *c + (size_t)what->n * (sizeof *c->places + sizeof *post),
-						"a call that waits for its buffers");
+	struct waiting_call *c =
+		cmi_alloc_zero(1, sizeof *c + (size_t)what->n * (sizeof *c->places + sizeof *post),
+			       "a call that waits for its buffers");
 
 	*c = (struct waiting_call){ .pe = pe, .obj = ck_of(pe)->now.obj, .env = env, .what = what,
 				    .thread = CthSelf() };
@@ -295,8 +298,8 @@ static void copy_posts(const struct waiting_call *c, CkNcpyBufferPost *post)
 		post[i] = c->posts[i];
 }
 
-/* The call has told the program that it is here, so it runs here: its element does not move meanwhile. Threads see to
- * that by themselves. */
+/* The call has told the program that it is here, so it runs here: its element does not move
+ * meanwhile. Threads see to that by themselves. */
 static bool holds(const struct waiting_call *c)
 {
 	return c->obj && !c->thread && c->obj->coll->type->kind == CKGEN_ARRAY;
@@ -322,7 +325,8 @@ static void keep(struct pe *pe, struct waiting_call *c)
 }
 
 /* The arrays have tags: find their buffers. False: the call waits. */
-static bool find_buffers(struct pe *pe, const CkGenPost *what, struct ck_env *env, CkNcpyBufferPost *post)
+static bool find_buffers(struct pe *pe, const CkGenPost *what, struct ck_env *env,
+			 CkNcpyBufferPost *post)
 {
 	struct waiting_call *c = call_new(pe, what, env, post);
 	const bool missing = look_for_all(pe, c);
@@ -341,8 +345,8 @@ static bool find_buffers(struct pe *pe, const CkGenPost *what, struct ck_env *en
 	return true;
 }
 
-/* The second run of a call that has waited: its arrays are where they shall be. From here on it is like
- * any other call. */
+/* The second run of a call that has waited: its arrays are where they shall be. From here on it is
+ * like any other call. */
 static void posted_before(const CkGenPost *what, struct ck_env *env, CkNcpyBufferPost *post)
 {
 	env->flags &= (uint8_t)~CK_CALL_POSTED;
@@ -365,10 +369,10 @@ bool CkGen_post(const CkGenPost *what, void *payload, CkNcpyBufferPost *post)
 	return true;
 }
 
-/* ---- they go on ------------------------------------------------------------------------------------- */
+/* ---- they go on ------------------------------------------------------------------------------ */
 
-/* Run a kept call again. Its descriptors get the places of the data. The handler may destroy the element, which is
- * freed later; then the call is none of those that are dropped. */
+/* Run a kept call again. Its descriptors get the places of the data. The handler may destroy the
+ * element, which is freed later; then the call is none of those that are dropped. */
 static void run_again(struct pe *pe, struct waiting_call *c)
 {
 	struct ck_env *env = c->env;
@@ -446,15 +450,15 @@ static void post_destroyed(struct pe *pe, struct ck_obj *obj)
 	}
 }
 
-/* ---- the part ----------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void report(const struct pe *pe, const struct waiting_call *c)
 {
 	char name[128];
 
 	describe_entry(c->obj->coll->type, c->env->entry, name, sizeof name);
-	fprintf(stderr, "chard: PE %d: at exit a call of %s still waits for buffers, %d of them\n", pe->id, name,
-		c->n_missing);
+	fprintf(stderr, "chard: PE %d: at exit a call of %s still waits for buffers, %d of them\n",
+		pe->id, name, c->n_missing);
 }
 
 /* threads_drop frees the messages of threads. */
@@ -490,7 +494,8 @@ static void post_node_stop(struct node *node)
 	pthread_mutex_destroy(&tags->lock);
 }
 
-static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_arrived, .apart = false } };
+static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_arrived,
+							    .apart = false } };
 
 const struct ck_part post_part = {
 	.name = "post",

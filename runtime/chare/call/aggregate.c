@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aggregate.c: calls of [aggregate] entries travel in batches. Each PE fills one batch per destination
- * PE. The stub writes its parameters straight into the batch; the receiver calls the handlers with
- * pointers into it. There is no message per call.
+ * aggregate.c: calls of [aggregate] entries travel in batches. Each PE fills one batch per
+ * destination PE. The stub writes its parameters straight into the batch; the receiver calls the
+ * handlers with pointers into it. There is no message per call.
  *
  * A batch is a message of runs. A run is a row of calls of one entry of one collection:
  *
@@ -10,10 +10,10 @@
  *
  *	item:	| place, 4 bytes, in a slot of 4, 8 or 16 | payload, padded to the slot |
  *
- * The slot is as large as the payload's alignment, so a call with one int takes 8 bytes: one cache line
- * carries eight calls from core to core. (ARMI III-C names this, grouping by method, as future work.)
- * If the PE has only one element, as with groups, the run leaves out the place, and a line carries 16:
- * in bench/kpings 10000 calls between processes then took 3.8 ns each instead of 5.3.
+ * The slot is as large as the payload's alignment, so a call with one int takes 8 bytes: one cache
+ * line carries eight calls from core to core. (ARMI III-C names this, grouping by method, as future
+ * work.) If the PE has only one element, as with groups, the run leaves out the place, and a line
+ * carries 16: in bench/kpings 10000 calls between processes then took 3.8 ns each instead of 5.3.
  *
  * The PE sends a batch
  *   - when it has its number of calls or of bytes;
@@ -52,8 +52,8 @@ enum {
 	AHEAD = 256,
 };
 
-/* The flags that an entry may have if its handler can be called in place, and if its calls can travel
- * in a batch. */
+/* The flags that an entry may have if its handler can be called in place, and if its calls can
+ * travel in a batch. */
 enum {
 	PLAIN = CKGEN_AGGREGATE | CKGEN_NOARGS | CKGEN_REDUCTION | CKGEN_NOTRACE,
 	TRAVELS = PLAIN | CKGEN_THREADED | CKGEN_WHEN | CKGEN_PUP | CKGEN_AWAITED,
@@ -111,7 +111,8 @@ struct agg_limits {
 
 static bool limits_fit(const struct agg_limits *l)
 {
-	return l->count >= 1 && l->count <= COUNT_MOST && l->bytes >= BYTES_LEAST && l->bytes <= BYTES_MOST;
+	return l->count >= 1 && l->count <= COUNT_MOST && l->bytes >= BYTES_LEAST &&
+	       l->bytes <= BYTES_MOST;
 }
 
 static void set_limits(struct pe *pe, const struct agg_limits *l)
@@ -217,7 +218,8 @@ static void begin_batch(struct agg_to *to, uint32_t count)
 	to->left = count;
 }
 
-/* The message to send: the block itself, or, if the block is mostly empty, a copy of the used bytes. */
+/* The message to send: the block itself, or, if the block is mostly empty, a copy of the used
+ * bytes. */
 static struct ck_env *what_to_send(struct pe *pe, struct agg_to *to, size_t size)
 {
 	struct ck_env *env = to->env;
@@ -354,8 +356,8 @@ static uint32_t new_stride(const struct agg_to *to, const struct collection *c, 
 	return CkGen_itemStride(kind) - (needs_no_place(to, c, kind) ? CkGen_itemSlot(kind) : 0);
 }
 
-/* If a run of this kind will need a block, have one in the pool. The thread may wait for it, and others
- * may make calls meanwhile, so look again. */
+/* If a run of this kind will need a block, have one in the pool. The thread may wait for it, and
+ * others may make calls meanwhile, so look again. */
 static void await_block(struct pe *pe, const struct agg_to *to, const struct collection *c,
 			uint64_t kind)
 {
@@ -393,7 +395,8 @@ static void open_run(struct pe *pe, struct agg_to *to, const struct collection *
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* Note which places are on the same PE, so that calls of these continue the run without a search. */
+/* Note which places are on the same PE, so that calls of these continue the run without a
+ * search. */
 static void note_neighbours(struct agg_to *to, const struct collection *c, uint64_t place)
 {
 	to->open.first = place;
@@ -451,8 +454,8 @@ static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t plac
 	return to;
 }
 
-/* For a call to another PE or of another entry than the last call, or one that cannot join a batch. The
- * stub itself appends the item, because there all of `kind` is constant. */
+/* For a call to another PE or of another entry than the last call, or one that cannot join a batch.
+ * The stub itself appends the item, because there all of `kind` is constant. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 {
 	struct pe *pe = ck_self_in("an [aggregate] entry");
@@ -479,8 +482,8 @@ void CkGen_closeAggregate(CkGenOpen call)
 }
 _Static_assert(offsetof(struct agg_to, open) == 0, "CkGen_batch_ points to a struct agg_to");
 
-/* A call that the stub has packed already: of variable size, or of an element in several dimensions. A
- * call with options travels by itself. */
+/* A call that the stub has packed already: of variable size, or of an element in several
+ * dimensions. A call with options travels by itself. */
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o)
 {
@@ -544,8 +547,8 @@ static uint32_t run_stride(const struct run *run)
 	return CkGen_itemStride(kind) - (CkGen_itemSlot(kind) - run_lead(run));
 }
 
-/* Deliver the call as a message of its own; deliver_to and its callers handle what is special. Of a batch from another
- * process only the bounds have been looked at. */
+/* Deliver the call as a message of its own; deliver_to and its callers handle what is special. Of a
+ * batch from another process only the bounds have been looked at. */
 static void deliver_as_message(struct pe *pe, const CkGenEntry *e, const struct run *run,
 			       int src_pe, uint64_t place, const void *payload)
 {
@@ -670,7 +673,8 @@ static const char *batch_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	while (at < end) {
 		const struct run *run = (const struct run *)(const void *)at;
-		const size_t left = (size_t)(end - at), slot = left < sizeof *run ? 0 : CkGen_itemSlot(run->shape & ~1u);
+		const size_t left = (size_t)(end - at),
+			     slot = left < sizeof *run ? 0 : CkGen_itemSlot(run->shape & ~1u);
 
 		if ((slot != 4 && slot != 8 && slot != 16) ||
 		    CkGen_align(sizeof *run + (size_t)run->n * run_stride(run)) > left)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bcast.c: flow control of broadcasts. Copies of a broadcast multiply on the way down its root's tree,
- * where nobody can wait for room, so the root has to know how far all PEs are. A PE may have CK_FLOW_BYTES
- * bytes of broadcasts under way that some PE has not handled; less if all their copies could take more than
- * a quarter of CK_MESSAGE_MEMORY where that is set. Beyond this budget a thread waits; a handler, which
- * cannot, may go as far as CK_MESSAGE_MEMORY.
+ * bcast.c: flow control of broadcasts. Copies of a broadcast multiply on the way down its root's
+ * tree, where nobody can wait for room, so the root has to know how far all PEs are. A PE may have
+ * CK_FLOW_BYTES bytes of broadcasts under way that some PE has not handled; less if all their
+ * copies could take more than a quarter of CK_MESSAGE_MEMORY where that is set. Beyond this budget
+ * a thread waits; a handler, which cannot, may go as far as CK_MESSAGE_MEMORY.
  *
- * For each root a PE adds up what it has handled itself, and knows the same of each child's subtree. When
- * the least of these has grown by a step, it tells its parent. All levels of the tree together keep back at
- * most a quarter of the budget, so a thread never waits for a report that does not come.
+ * For each root a PE adds up what it has handled itself, and knows the same of each child's
+ * subtree. When the least of these has grown by a step, it tells its parent. All levels of the tree
+ * together keep back at most a quarter of the budget, so a thread never waits for a report that
+ * does not come.
  */
 #include "call.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -207,10 +208,12 @@ _Noreturn static void no_room(struct pe *pe, const CkGenChare *chare, int entry,
 	char waits[400], name[128], last[64];
 
 	describe_last(pe, f, last, sizeof last);
-	cmi_plain_print(waits, sizeof waits, "%llu broadcasts wait (%.1f MiB), the last one of %s; furthest behind is %s",
-		 (unsigned long long)(f->sent.n - f->told.n),
-		 (double)(f->sent.bytes - f->told.bytes) / (1 << 20),
-		 describe_entry(chare, entry, name, sizeof name), last);
+	cmi_plain_print(
+		waits, sizeof waits,
+		"%llu broadcasts wait (%.1f MiB), the last one of %s; furthest behind is %s",
+		(unsigned long long)(f->sent.n - f->told.n),
+		(double)(f->sent.bytes - f->told.bytes) / (1 << 20),
+		describe_entry(chare, entry, name, sizeof name), last);
 	csd_no_room(pe, bytes, waits);
 }
 

@@ -20,10 +20,17 @@
 #include "../core/tables/spans.h"
 
 enum { PART_CALL = 3, PART_AGGREGATE = 4 };
-enum { H_ELEMENT, H_BCAST, H_MADE, H_BCAST_HANDLED, H_INSERTED, H_MISSED }; /* handlers of PART_CALL */
+enum {
+	H_ELEMENT,
+	H_BCAST,
+	H_MADE,
+	H_BCAST_HANDLED,
+	H_INSERTED,
+	H_MISSED
+}; /* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
-/* ---- send.c ------------------------------------------------------------------------------------ */
+/* ---- send.c ---------------------------------------------------------------------------------- */
 
 /** Make a payload a call of an entry, without options. If a handler sends its own message on, the
  * runtime does not free the message after the handler. (A message that goes to several elements is
@@ -52,7 +59,8 @@ static inline bool pe_is_here(const struct pe *pe, int other)
 
 /** Send a call to an element of any kind of collection. */
 void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env);
-/** Send a message about an element of an array or a group to its home. type may be NULL for arrays. */
+/** Send a message about an element of an array or a group to its home. type may be NULL for
+ * arrays. */
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
 		int handler);
 /** Let a call of an element of an array that is not here, or that its calls do not reach directly,
@@ -81,27 +89,32 @@ static inline struct call_node *call_node_of(const struct node *node)
 	return ck_node_state(node, PART_CALL);
 }
 
-/* ---- deliver.c ----------------------------------------------------------------------------------- */
+/* ---- deliver.c ------------------------------------------------------------------------------- */
 
 /** The handler of plain calls. */
 void element_arrived(struct pe *pe, struct cmi_msg *m);
 /** The same for a call from another process: its parameters must fit the entry. */
 void element_came(struct pe *pe, struct cmi_msg *m);
-/** The same, but if anything else than to call the handler were to be done with the message: false, and nothing has been. */
+/** The same, but if anything else than to call the handler were to be done with the message: false,
+ * and nothing has been. */
 bool element_runs(struct pe *pe, struct ck_env *env);
 
-/* The following functions take the message, unless it is `shared`: then the caller still owns it. */
+/* The following functions take the message, unless it is `shared`: then the caller still owns
+ * it. */
 
 /** Deliver a call to this object, whatever attributes the entry has. */
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** Deliver a call to the element of this PE whose place the message names. */
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
-/** Deliver a call to all elements of this PE, or to the n elements of objs; NULL in objs is skipped. */
+/** Deliver a call to all elements of this PE, or to the n elements of objs; NULL in objs is
+ * skipped. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);
-/** Give what has gone to all elements to one whose slot has `obj`, or send it on. The caller still owns it. */
-void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct ck_env *env);
+/** Give what has gone to all elements to one whose slot has `obj`, or send it on. The caller still
+ * owns it. */
+void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj,
+		  const struct ck_env *env);
 /** Construct the only object that gets this message. The message names the object's chare. */
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 /** Construct one of several objects; the caller still owns the payload. */
@@ -111,8 +124,8 @@ void construct(struct pe *pe, struct ck_obj *obj, void *payload);
 void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** Run the handler now, on this stack. */
 void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
-/** After a handler: take back what was lent to it, and free its own message unless it has taken that.
- * The caller reads `special` before the handler, because the handler may free the message. */
+/** After a handler: take back what was lent to it, and free its own message unless it has taken
+ * that. The caller reads `special` before the handler, because the handler may free the message. */
 void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared);
 /** Abort: the message came to a PE where its element neither is nor may have been. */
 _Noreturn void call_lost(struct pe *pe, const struct collection *c, const struct ck_env *env);
@@ -122,7 +135,7 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);
 
-/* ---- closed.c -------------------------------------------------------------------------------------- */
+/* ---- closed.c -------------------------------------------------------------------------------- */
 
 struct closed {
 	struct call_route route;  /* on the route: it is closed */
@@ -147,7 +160,10 @@ struct call_coll {
 	struct newborns *newborns; /* newborn.c: ours; NULL: no insertion asks for anything now */
 };
 
-static inline struct call_coll *call_coll_of(const struct collection *c) { return coll_state(c, PART_CALL); }
+static inline struct call_coll *call_coll_of(const struct collection *c)
+{
+	return coll_state(c, PART_CALL);
+}
 
 static inline bool call_is_closed(const struct collection *c)
 {
@@ -178,14 +194,15 @@ static inline void call_hear(struct pe *pe, const struct collection *c, int src)
 		call_coll_of(c)->heard(pe, src);
 }
 
-/* ---- bcast.c -------------------------------------------------------------------------------------- */
+/* ---- bcast.c --------------------------------------------------------------------------------- */
 
 /** On a PE. */
 struct bcast_pe {
 	struct bcast_from **from;          /* [n_pes], by root; NULL: nothing yet */
 	uint64_t budget, step;             /* bytes */
 };
-/** How much of one root's broadcasts a PE and all below it have handled, told to its parent in the tree. */
+/** How much of one root's broadcasts a PE and all below it have handled, told to its parent in the
+ * tree. */
 struct bcast_count {
 	uint64_t bytes, n;
 };
@@ -197,8 +214,8 @@ struct bcast_report {
 
 void bcast_pe_start(struct pe *pe);
 void bcast_pe_stop(struct pe *pe);
-/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends the job
- * when too much waits already. */
+/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends
+ * the job when too much waits already. */
 void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes);
 /** This PE has begun a broadcast. / It has handled one of `root`. */
 void bcast_sent(struct pe *pe, uint64_t bytes);
@@ -206,13 +223,13 @@ void bcast_handled(struct pe *pe, int root, uint64_t bytes);
 void bcast_report_arrived(struct pe *pe, struct cmi_msg *m);
 const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m);
 
-/* ---- describe_call.c ---------------------------------------------------------------------------------- */
+/* ---- describe_call.c ------------------------------------------------------------------------- */
 
 /** The scheduler's upcalls may_wait and describe_message. */
 bool ck_may_wait(const struct pe *pe);
 int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
 
-/* ---- aggregate.c ------------------------------------------------------------------------------------ */
+/* ---- aggregate.c ----------------------------------------------------------------------------- */
 
 /** Send all calls that this PE holds back; / those for one PE. */
 void aggregate_flush(struct pe *pe);
@@ -227,8 +244,8 @@ bool aggregate_runs(const struct pe *pe);
 /** Copy what the running handler was given into a new message; returns its payload. */
 void *aggregate_keep(struct pe *pe);
 
-/** coll_wait for a message that may have come from another process: also asks the collection's creator, once,
- * whether it has made it. If not, the job ends there. */
+/** coll_wait for a message that may have come from another process: also asks the collection's
+ * creator, once, whether it has made it. If not, the job ends there. */
 void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m);
 
 #endif

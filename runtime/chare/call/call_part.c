@@ -71,7 +71,8 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 	const char *why = shape_alone(pe, m);
 
-	if (!why && (!env->place || spans_has(&call_coll_of(coll_get(pe, env->coll))->seen, env->root, env->place)))
+	if (!why && (!env->place || spans_has(&call_coll_of(coll_get(pe, env->coll))->seen,
+					      env->root, env->place)))
 		return "its number is none, or it has come before";
 	return why ? why : shape_call_of(pe, coll_get(pe, env->coll), env);
 }
@@ -82,20 +83,26 @@ static const struct ck_handler handlers[] = {
 			.arrived = element_came, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_BCAST] = { "ck.bcast", bcast_arrived, true,
 		      .shape = { CK_SHAPE_COLL_CALL, CK_SHAPE_ROOT, .ways = { CSD_DOWN },
-				 .misfit = bcast_misfit }, .trace = CSD_TRACE_WORD },
+				 .misfit = bcast_misfit },
+		      .trace = CSD_TRACE_WORD },
 	[H_MADE] = { "ck.made", made_arrived,
 		     .shape = { CK_SHAPE_STRUCT(struct made_msg), .always = CMI_F_SYSTEM } },
 	[H_BCAST_HANDLED] = { "ck.bcast.handled", bcast_report_arrived, .apart = true,
-			      .shape = { CK_SHAPE_STRUCT(struct bcast_report), .always = CMI_F_SYSTEM,
-					 .root_at = offsetof(struct bcast_report, root), .ways = { CSD_UP },
+			      .shape = { CK_SHAPE_STRUCT(struct bcast_report),
+					 .always = CMI_F_SYSTEM,
+					 .root_at = offsetof(struct bcast_report, root),
+					 .ways = { CSD_UP },
 					 .astray = "it did not come up the tree that it names",
 					 .misfit = bcast_report_misfit } },
 	[H_INSERTED] = { "ck.inserted", newborn_inserted_arrived, .apart = true,
-		     .shape = { .least = sizeof(struct inserted_msg), CK_SHAPE_ID(struct inserted_msg, coll),
-				.misfit = newborn_inserted_misfit } },
+			 .shape = { .least = sizeof(struct inserted_msg),
+				    CK_SHAPE_ID(struct inserted_msg, coll),
+				    .misfit = newborn_inserted_misfit } },
 	[H_MISSED] = { "ck.missed", newborn_missed_arrived, .apart = true,
-		       .shape = { .least = sizeof(struct missed_msg) + sizeof(struct ck_env) - sizeof(struct cmi_msg),
-				  CK_SHAPE_ID(struct missed_msg, coll), .misfit = newborn_missed_misfit } },
+		       .shape = { .least = sizeof(struct missed_msg) + sizeof(struct ck_env) -
+					   sizeof(struct cmi_msg),
+				  CK_SHAPE_ID(struct missed_msg, coll),
+				  .misfit = newborn_missed_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_ELEMENT, .names = CK_NAMES_ENTRY, .send = send_to_element, .give = give_element },

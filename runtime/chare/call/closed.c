@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * closed.c: what a PE sends to a collection while the collection's elements move at rest (place/bulk.c). It is kept
- * here, in order, and sent when the collection is open again: then each call finds its way by the places of that
- * time. It is the uppermost stop of the collection's route (call_route.h).
+ * closed.c: what a PE sends to a collection while the collection's elements move at rest
+ * (place/bulk.c). It is kept here, in order, and sent when the collection is open again: then each
+ * call finds its way by the places of that time. It is the uppermost stop of the collection's route
+ * (call_route.h).
  */
 #include "newborn.h"
 #include "../../machine/base/cmi_alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and frees
- * it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
+ * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and
+ * frees it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
  */
 #include "call_int.h"
 #include "newborn.h"
@@ -26,7 +26,8 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 {
 	const struct ck_pe *ck = ck_of(pe);
 
-	if (ck && ck->now.obj && ck->body && ck->now.obj->coll->entries[ck->now.entry].flags & CKGEN_AWAITED)
+	if (ck && ck->now.obj && ck->body &&
+	    ck->now.obj->coll->entries[ck->now.entry].flags & CKGEN_AWAITED)
 		describe_body(ck, buf, len);
 	else if (ck && ck->now.obj)
 		describe_entry(ck->now.obj->coll->type, (int)ck->now.entry, buf, len);
@@ -58,8 +59,8 @@ static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage st
 	return false;
 }
 
-/* Whether a part has taken over the call because of an attribute of its entry. This is asked for each
- * element of a broadcast, so it costs one test where the entry has no such attribute. */
+/* Whether a part has taken over the call because of an attribute of its entry. This is asked for
+ * each element of a broadcast, so it costs one test where the entry has no such attribute. */
 static inline bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
 			 bool shared)
 {
@@ -180,7 +181,8 @@ static void take_of_section(struct pe *pe, struct ck_env *env)
 {
 	struct ck_of_all of;
 
-	if (!(env->more & CK_MORE_SECTION) || shape_room(env) + sizeof(struct ck_of_section) > env->head.size - sizeof *env)
+	if (!(env->more & CK_MORE_SECTION) ||
+	    shape_room(env) + sizeof(struct ck_of_section) > env->head.size - sizeof *env)
 		csd_misfit(pe, &env->head, "it does not say what it is a copy of");
 	env_drop_behind(env, &of, sizeof of);
 	env->more &= (uint8_t)~CK_MORE_NUMBERED;
@@ -190,7 +192,8 @@ static void take_of_section(struct pe *pe, struct ck_env *env)
 }
 
 /* Entries with arrays, and those that have no plain calls, come here, too. */
-static __attribute__((noinline)) void check_params(struct pe *pe, struct collection *c, struct ck_env *env)
+static __attribute__((noinline)) void check_params(struct pe *pe, struct collection *c,
+						   struct ck_env *env)
 {
 	const CkGenChare *type = c->type;
 	const char *why;
@@ -208,7 +211,10 @@ static __attribute__((noinline)) void check_params(struct pe *pe, struct collect
 }
 
 /* Flags, as they stand in `call`. */
-enum { LOOKED_AT = (CK_CALL_REDUCED | CK_ENV_PACKED) << 16 | (CK_MORE_OF_ALL | CK_MORE_NUMBERED) << 24 };
+enum {
+	LOOKED_AT = (CK_CALL_REDUCED | CK_ENV_PACKED) << 16 | (CK_MORE_OF_ALL | CK_MORE_NUMBERED)
+								      << 24
+};
 
 static void check_entry(struct pe *pe, struct collection *c, struct ck_env *env)
 {
@@ -236,7 +242,7 @@ _Noreturn void call_lost(struct pe *pe, const struct collection *c, const struct
 		  "same PE everywhere and every time", env->head.src_pe, name);
 }
 
-/* ---- entries with attributes, and elements that have calls waiting ----------------------------- */
+/* ---- entries with attributes, and elements that have calls waiting --------------------------- */
 
 void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared)
 {
@@ -289,7 +295,7 @@ void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 	deliver_to(pe, obj, env, false);
 }
 
-/* ---- to one, to all ----------------------------------------------------------------------------- */
+/* ---- to one, to all -------------------------------------------------------------------------- */
 
 void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 {
@@ -305,14 +311,16 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 	ck_kind(pe, c->type)->missing(pe, c, env);
 }
 
-/* ---- too early ---------------------------------------------------------------------------------- */
+/* ---- too early ------------------------------------------------------------------------------- */
 
 static void check_made(struct pe *pe, uint64_t id, int from)
 {
 	if ((uint32_t)id > ck_of(pe)->n_created)
-		csd_abort(pe, "PE %d has got a message for collection %u of this PE, which has made %u; the message "
-			  "was damaged on its way, or the nodes run different programs", from, (uint32_t)id,
-			  ck_of(pe)->n_created);
+		csd_abort(
+			pe,
+			"PE %d has got a message for collection %u of this PE, which has made %u; the message "
+			"was damaged on its way, or the nodes run different programs",
+			from, (uint32_t)id, ck_of(pe)->n_created);
 }
 
 void made_arrived(struct pe *pe, struct cmi_msg *m)
@@ -355,8 +363,8 @@ static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct
 		deliver_one(pe, c, env);
 }
 
-/* Elements that n_here leaves out: those of a PE from which others are away, guests, and those that a user's map put
- * here. */
+/* Elements that n_here leaves out: those of a PE from which others are away, guests, and those that
+ * a user's map put here. */
 static inline struct ck_obj *find_by_table(const struct collection *c, uint64_t place)
 {
 	const uint64_t at = place - c->first;
@@ -370,34 +378,38 @@ static inline struct ck_obj *find_by_table(const struct collection *c, uint64_t 
 }
 
 /* A plain call of such an element is as quick as any when it is found. */
-static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, struct collection *c, struct ck_env *env)
+static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, struct collection *c,
+								struct ck_env *env)
 {
 	struct ck_obj *obj;
 
-	if (!c->constructed || c->sparse || env->call >= c->n_entries || !(obj = find_by_table(c, env->place)))
+	if (!c->constructed || c->sparse || env->call >= c->n_entries ||
+	    !(obj = find_by_table(c, env->place)))
 		return false;
 	run_and_free(pe, obj, env->call, c->entries[env->call].call, env);
 	return true;
 }
 
-static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, struct collection *c, struct ck_env *env)
+static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, struct collection *c,
+							       struct ck_env *env)
 {
 	if (!runs_by_table(pe, c, env))
 		element_arrived_slow(pe, c, env);
 }
 
-/* Whether a plain call that came from another process can run. The type's own table says so: c->entries may call other
- * functions, which look at nothing. */
+/* Whether a plain call that came from another process can run. The type's own table says so:
+ * c->entries may call other functions, which look at nothing. */
 static bool params_fit(const struct collection *c, const struct ck_env *env)
 {
 	const CkGenEntry *e = &c->type->entries[env->call];
 
-	return env->head.size >= e->least ||
-	       (e->came && env->head.size >= sizeof *env && e->fits(env + 1, env->head.size - sizeof *env));
+	return env->head.size >= e->least || (e->came && env->head.size >= sizeof *env &&
+					      e->fits(env + 1, env->head.size - sizeof *env));
 }
 
 /* Of another process. */
-static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struct collection *c, struct ck_env *env)
+static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struct collection *c,
+							    struct ck_env *env)
 {
 	if (env->call < c->n_entries && params_fit(c, env) && runs_by_table(pe, c, env))
 		return;
@@ -432,7 +444,8 @@ bool element_runs(struct pe *pe, struct ck_env *env)
 	return runs_by_place(pe, coll_get(pe, env->coll), env);
 }
 
-/* Where values are not all that it has, `came` looks at the rest, which is the rest of a whole head. */
+/* Where values are not all that it has, `came` looks at the rest, which is the rest of a whole
+ * head. */
 void element_came(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -450,8 +463,8 @@ void element_came(struct pe *pe, struct cmi_msg *m)
 		element_came_by_table(pe, c, env);
 }
 
-/* A wide priority may stand behind the parameters, and CkGenEntry.came allows them to lie there, too: it is the
- * message's memory. */
+/* A wide priority may stand behind the parameters, and CkGenEntry.came allows them to lie there,
+ * too: it is the message's memory. */
 void CkGen_misfit(const void *payload)
 {
 	struct pe *pe = ck_self();
@@ -515,8 +528,9 @@ void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const
 		deliver_to(pe, obj, own_copy(pe, env), false);
 }
 
-/* Where elements are away, or have been, and where new ones do not get the broadcast (`newborns`). Those calls leave
- * first, so that none that a handler here makes overtakes them. A handler may let an element behind it leave, later
+/* Where elements are away, or have been, and where new ones do not get the broadcast (`newborns`).
+ * Those calls leave first, so that none that a handler here makes overtakes them. A handler may let
+ * an element behind it leave, later
  * (call_coll_of(c)->walks), or destroy it. */
 static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env *env, bool newborns)
 {
@@ -540,7 +554,8 @@ static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env 
 }
 
 /* The fast path is for a PE with one element, mostly a group's. As in element_arrived, n_here and
- * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some takes
+ * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some
+ * takes
  * 225. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
@@ -557,7 +572,8 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	}
 }
 
-/* Elements can be inserted into arrays only. Returns whether some of this PE do not get it as the others do. */
+/* Elements can be inserted into arrays only. Returns whether some of this PE do not get it as the
+ * others do. */
 static inline bool begin_bcast(struct pe *pe, struct collection *c, const struct ck_env *env)
 {
 	struct call_coll *k = call_coll_of(c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe_call.c: answers the scheduler's questions about message memory: may the running code wait for room, and
- * what are the messages that fill it (room.c, report.c of the scheduler). Names the call that a program forgot to commit.
+ * describe_call.c: answers the scheduler's questions about message memory: may the running code
+ * wait for room, and what are the messages that fill it (room.c, report.c of the scheduler). Names
+ * the call that a program forgot to commit.
  */
 #include "call.h"
 
@@ -50,6 +51,9 @@ void prepared_left(struct pe *pe)
 {
 	char what[192];
 
-	csd_abort(pe, "%s: write its arrays, then call CkCommit, before anything else is prepared and before the "
-		  "handler waits", prepared_describe(pe, what, sizeof what));
+	csd_abort(
+		pe,
+		"%s: write its arrays, then call CkCommit, before anything else is prepared and before the "
+		"handler waits",
+		prepared_describe(pe, what, sizeof what));
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * newborn.c: which broadcasts an inserted element gets: those that its creator had not seen when it inserted, once, and
- * those of each root in order. Its creator is the PE that inserted. A PE has seen a broadcast of its own when it sent it,
- * and one of another root when it began to deliver it.
+ * newborn.c: which broadcasts an inserted element gets: those that its creator had not seen when it
+ * inserted, once, and those of each root in order. Its creator is the PE that inserted. A PE has
+ * seen a broadcast of its own when it sent it, and one of another root when it began to deliver it.
  *
- * Each root numbers its broadcasts to a collection (send_all), and each PE knows which it has delivered (call_coll.seen).
- * An insertion carries its creator's set of them, its stamp. Where the element is made, the place compares:
+ * Each root numbers its broadcasts to a collection (send_all), and each PE knows which it has
+ * delivered (call_coll.seen). An insertion carries its creator's set of them, its stamp. Where the
+ * element is made, the place compares:
  *
  *	creator                             place
  *	   |--- insertion, stamp ----------->|   in the stamp, not delivered here: the element is passed over (seen)
@@ -13,14 +14,16 @@
  *	   |<-- INSERTED, what was missed ---|   later ones of that root wait for it here (held)
  *	   |--- MISSED, a broadcast -------->|   as soon as the creator has seen it itself
  *
- * The creator keeps copies of what it sees while insertions of its own are under way, because it may have seen by then what
- * the element misses. Such a copy goes when all insertions made before it are carried out, so what is kept is bounded by how long
- * those take; nobody keeps anything for insertions that nobody has made. In nearly all cases the two sets are equal, and INSERTED
- * says no more than that the insertion is done. All these messages are counted, so quiescence waits for them: at rest there are
- * no records, and seats may move.
+ * The creator keeps copies of what it sees while insertions of its own are under way, because it
+ * may have seen by then what the element misses. Such a copy goes when all insertions made before
+ * it are carried out, so what is kept is bounded by how long those take; nobody keeps anything for
+ * insertions that nobody has made. In nearly all cases the two sets are equal, and INSERTED says no
+ * more than that the insertion is done. All these messages are counted, so quiescence waits for
+ * them: at rest there are no records, and seats may move.
  *
- * Records lie at the element's seat, where its broadcasts are delivered (place/seat.c). So the element may move at any
- * time: what it gets late goes to its stub, and from there to the element like any broadcast.
+ * Records lie at the element's seat, where its broadcasts are delivered (place/seat.c). So the
+ * element may move at any time: what it gets late goes to its stub, and from there to the element
+ * like any broadcast.
  */
 #include "newborn.h"
 #include "../core/shape.h"
@@ -51,7 +54,7 @@ static void maybe_forget(struct collection *c)
 	call_coll_of(c)->newborns = NULL;
 }
 
-/* ---- the creator: what it has seen -------------------------------------------------------------------- */
+/* ---- the creator: what it has seen ----------------------------------------------------------- */
 
 void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no)
 {
@@ -143,7 +146,8 @@ static bool groups_fit(const struct span *list, uint32_t n, int n_pes)
 	return true;
 }
 
-void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env, struct msg_fifo *waiting)
+void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env,
+		     struct msg_fifo *waiting)
 {
 	struct stamp s = stamp_of(env);
 	struct span *list = spans_of(env, &s);
@@ -187,9 +191,12 @@ const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "its stamp does not lie within it";
 	list = (const struct span *)(const void *)((const char *)(env + 1) + CkGen_align(s.params));
 	n = n_of_all(list, s.n);
-	if (!spans_fit(list, n, pe->node->job->n_pes) || !groups_fit(list + n, s.n - n, pe->node->job->n_pes))
+	if (!spans_fit(list, n, pe->node->job->n_pes) ||
+	    !groups_fit(list + n, s.n - n, pe->node->job->n_pes))
 		return "its stamp is wrong";
-	return s.creator != pe->id || is_open(pe, env->coll, s.epoch) ? NULL : "it is an insertion that this PE has not sent";
+	return s.creator != pe->id || is_open(pe, env->coll, s.epoch) ?
+		       NULL :
+		       "it is an insertion that this PE has not sent";
 }
 
 const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -199,10 +206,12 @@ const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (why)
 		return why;
-	return n_of_all(spans_of((struct ck_env *)(uintptr_t)m, &s), s.n) == s.n ? NULL : "its home has left something in its stamp";
+	return n_of_all(spans_of((struct ck_env *)(uintptr_t)m, &s), s.n) == s.n ?
+		       NULL :
+		       "its home has left something in its stamp";
 }
 
-/* ---- the creator: what it keeps ------------------------------------------------------------------------ */
+/* ---- the creator: what it keeps -------------------------------------------------------------- */
 
 static void keep(struct pe *pe, struct newborns *n, const struct ck_env *env)
 {
@@ -239,7 +248,8 @@ static void debt_add(struct newborns *n, struct debt d)
 	n->debts[n->n_debts++] = d;
 }
 
-static void send_missed(struct pe *pe, const struct collection *c, const struct debt *to, const struct ck_env *env)
+static void send_missed(struct pe *pe, const struct collection *c, const struct debt *to,
+			const struct ck_env *env)
 {
 	const size_t rest = env->head.size - sizeof env->head;
 	struct missed_msg *m = (struct missed_msg *)csd_msg_alloc(pe, sizeof *m + rest);
@@ -281,7 +291,7 @@ bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *en
 	return call_coll_of(c)->newborns && n->by_index.n;
 }
 
-/* ---- the place: records ---------------------------------------------------------------------------------- */
+/* ---- the place: records ---------------------------------------------------------------------- */
 
 static struct newborn *newborn_find(const struct collection *c, CkIndex i)
 {
@@ -334,7 +344,7 @@ void newborn_gone(struct pe *pe, struct collection *c, CkIndex i)
 	maybe_forget(c);
 }
 
-/* ---- the place: what it delivers ---------------------------------------------------------------------------- */
+/* ---- the place: what it delivers ------------------------------------------------------------- */
 
 static void hold(struct newborn *y, struct ck_env *env)
 {
@@ -354,7 +364,8 @@ void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool
 
 	for (size_t i = 0; (s = idmap_each(all, &i)); i++) {
 		struct newborn *y = (struct newborn *)s->value;
-		const bool had = spans_take(&y->seen, env->root, env->place), waits = spans_has_root(&y->missed, env->root);
+		const bool had = spans_take(&y->seen, env->root, env->place),
+			   waits = spans_has_root(&y->missed, env->root);
 
 		passed[y->at->ordinal] = had || waits;
 		if (!had && waits)
@@ -399,7 +410,8 @@ static void catch_up(struct pe *pe, struct collection *c, CkIndex i, uint64_t no
 }
 
 /* What the creator hands on. An element that is destroyed needs nothing more. */
-static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t no, const struct ck_env *env)
+static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t no,
+			const struct ck_env *env)
 {
 	struct newborn *y = newborn_of(c, i, no);
 
@@ -409,7 +421,7 @@ static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t
 	catch_up(pe, c, i, no);
 }
 
-/* ---- the place: an element is made ------------------------------------------------------------------------------ */
+/* ---- the place: an element is made ----------------------------------------------------------- */
 
 static uint64_t record(struct ck_obj *obj, struct spans seen, struct spans missed)
 {
@@ -445,11 +457,14 @@ struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_
 }
 
 /* The creator knows of the element: hand on what it has seen, and note what it will see. */
-static void born(struct pe *pe, struct collection *c, const struct newborn_birth *b, int place, struct spans missed)
+static void born(struct pe *pe, struct collection *c, const struct newborn_birth *b, int place,
+		 struct spans missed)
 {
 	struct debt d = { place, b->index, b->no, missed };
 
-	for (uint64_t e = b->epoch; d.missed.n && e < call_coll_of(c)->newborns->first + call_coll_of(c)->newborns->n_kept; e++) {
+	for (uint64_t e = b->epoch;
+	     d.missed.n && e < call_coll_of(c)->newborns->first + call_coll_of(c)->newborns->n_kept;
+	     e++) {
 		const struct newborns *n = call_coll_of(c)->newborns;
 		const struct ck_env *env = n->kept[e - n->first].env;
 
@@ -465,7 +480,8 @@ static void born(struct pe *pe, struct collection *c, const struct newborn_birth
 	carried_out(pe, c, b->epoch);
 }
 
-static void send_inserted(struct pe *pe, const struct collection *c, const struct newborn_birth *b, const struct spans *missed)
+static void send_inserted(struct pe *pe, const struct collection *c, const struct newborn_birth *b,
+			  const struct spans *missed)
 {
 	const size_t bytes = missed->n * sizeof *missed->list;
 	struct inserted_msg *m = (struct inserted_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
@@ -481,8 +497,8 @@ static void send_inserted(struct pe *pe, const struct collection *c, const struc
 	csd_send(pe, b->creator, &m->head);
 }
 
-/* Where the element is made by its creator, nothing that it misses is still to be seen: what was delivered here is what the
- * creator has seen. */
+/* Where the element is made by its creator, nothing that it misses is still to be seen: what was
+ * delivered here is what the creator has seen. */
 void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birth *b)
 {
 	const struct newborn *y = newborn_of(c, b->index, b->no);
@@ -494,16 +510,19 @@ void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birt
 		send_inserted(pe, c, b, &missed);
 }
 
-/* ---- what comes from other PEs ------------------------------------------------------------------------------------- */
+/* ---- what comes from other PEs --------------------------------------------------------------- */
 
 const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct inserted_msg *b = (const struct inserted_msg *)m;
 
-	if ((m->size - sizeof *b) / sizeof *b->missed != b->n || (m->size - sizeof *b) % sizeof *b->missed ||
+	if ((m->size - sizeof *b) / sizeof *b->missed != b->n ||
+	    (m->size - sizeof *b) % sizeof *b->missed ||
 	    !spans_fit(b->missed, b->n, pe->node->job->n_pes))
 		return "its list does not lie within it, or is wrong";
-	return is_open(pe, b->coll, b->epoch) ? NULL : "it is about an insertion that this PE has not sent";
+	return is_open(pe, b->coll, b->epoch) ?
+		       NULL :
+		       "it is about an insertion that this PE has not sent";
 }
 
 void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m)
@@ -543,7 +562,8 @@ static struct ck_env *unpack(struct pe *pe, const struct missed_msg *b)
 	return env;
 }
 
-static void check_missed(struct pe *pe, const struct collection *c, const struct ck_env *env, const struct cmi_msg *m)
+static void check_missed(struct pe *pe, const struct collection *c, const struct ck_env *env,
+			 const struct cmi_msg *m)
 {
 	if (env->head.flags & CMI_F_WIDE && !csd_wide_fits(&env->head))
 		csd_misfit(pe, m, "its priority does not lie within it");
@@ -563,7 +583,7 @@ void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, &env->head);
 }
 
-/* ---- the watchdog, the end ------------------------------------------------------------------------------------------ */
+/* ---- the watchdog, the end ------------------------------------------------------------------- */
 
 void newborns_describe(const struct collection *c, struct csd_told *to)
 {

@@ -7,11 +7,13 @@
 
 #include "call.h"
 
-/** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen, and up to its home what else
+/** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen, and
+ * up to its home what else
  * (section/section_newborn.c). */
 struct stamp {
 	uint64_t params;          /* bytes of the constructor's parameters */
-	uint64_t epoch;           /* the creator's: names the broadcasts that it keeps for this insertion */
+	uint64_t epoch;           /* the creator's: names the broadcasts that it keeps for this
+				   * insertion */
 	int32_t creator;          /* a PE */
 	uint32_t n;
 };
@@ -37,25 +39,29 @@ struct newborn_birth {
 	uint64_t no;              /* of its record; 0: it needs none */
 };
 
-/** Before an insertion leaves: write behind the parameters what this PE has seen, and keep from now on what it sees
- * until the insertion is carried out. Takes the message and returns another. */
+/** Before an insertion leaves: write behind the parameters what this PE has seen, and keep from now
+ * on what it sees until the insertion is carried out. Takes the message and returns another. */
 struct ck_env *newborn_stamp(struct pe *pe, struct collection *c, struct ck_env *env);
-/** At home, where the element is about to be made: what its creator had seen of multicasts comes off the stamp, and copies of
- * them among what waits are dropped. */
-void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env, struct msg_fifo *waiting);
+/** At home, where the element is about to be made: what its creator had seen of multicasts comes
+ * off the stamp, and copies of them among what waits are dropped. */
+void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env,
+		     struct msg_fifo *waiting);
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The same behind its home. */
 const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m);
-/** The element is in its tables and not constructed: compare the stamp of its insertion, which is taken off, with what
- * this PE has delivered. / It is constructed, or destroyed already: tell its creator what it has missed. */
+/** The element is in its tables and not constructed: compare the stamp of its insertion, which is
+ * taken off, with what this PE has delivered. / It is constructed, or destroyed already: tell its
+ * creator what it has missed. */
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birth *b);
-/** Its slot has another object now: its stub, or the element that is back. / It is destroyed, and its slot empty. */
+/** Its slot has another object now: its stub, or the element that is back. / It is destroyed, and
+ * its slot empty. */
 void newborn_slot(struct ck_obj *obj);
 void newborn_gone(struct pe *pe, struct collection *c, CkIndex i);
 
-/** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some elements are to be
- * passed over. / Which: set passed[ordinal] of those that do not get it, or not yet. */
+/** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
+ * elements are to be passed over. / Which: set passed[ordinal] of those that do not get it, or not
+ * yet. */
 bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env);
 void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed);
 
@@ -66,8 +72,8 @@ void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m);
 void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m);
 const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m);
-/** What a PE says when it has carried out another's insertion. / What the creator answers: a broadcast, from behind its
- * machine's head on. */
+/** What a PE says when it has carried out another's insertion. / What the creator answers: a
+ * broadcast, from behind its machine's head on. */
 struct inserted_msg {
 	struct cmi_msg head;
 	uint64_t coll;
@@ -86,7 +92,7 @@ struct missed_msg {
 	uint8_t reserved[7];
 };
 
-/* ---- what a PE keeps; all of it goes again ------------------------------------------------------------ */
+/* ---- what a PE keeps; all of it goes again --------------------------------------------------- */
 
 /** On the seat of an element that was inserted: what it does not get as the others there do. */
 struct newborn {
@@ -94,7 +100,8 @@ struct newborn {
 	CkIndex index;            /* these two: as in struct indexed */
 	uint64_t no;              /* names it in this PE's part of the collection: never twice */
 	struct spans seen;        /* its creator had seen them, and they are still to come here */
-	struct spans missed;      /* they were delivered here before it was made, and its creator hands them on */
+	struct spans missed;      /* they were delivered here before it was made, and its creator hands
+				   * them on */
 	struct ck_env **held;     /* ours, referred to: of roots of which it misses some */
 	uint32_t n_held, cap_held;
 };
@@ -102,7 +109,8 @@ struct newborn {
 /** A broadcast that this PE has delivered while insertions of its own were under way. */
 struct kept_bcast {
 	struct ck_env *env;       /* ours: a copy */
-	uint64_t n_open;          /* insertions under way that were made before it was delivered, and after the one before */
+	uint64_t n_open;          /* insertions under way that were made before it was delivered, and after
+				   * the one before */
 };
 
 /** What this PE, a creator, still has to hand on to an element when it sees it. */
@@ -117,7 +125,8 @@ struct debt {
 struct newborns {
 	struct idmap by_index;    /* struct newborn */
 	struct kept_bcast *kept;  /* in order; number i is that of epoch `first` + i */
-	uint64_t first, n_open;   /* n_open: insertions since the last one of kept; they have epoch first + n_kept */
+	uint64_t first, n_open;   /* n_open: insertions since the last one of kept; they have epoch first +
+				   * n_kept */
 	struct debt *debts;
 	struct spans ahead;       /* guests here have got them, and this PE is still to deliver them */
 	uint32_t n_kept, cap_kept, n_debts, cap_debts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.c: sends a call from a stub to the PE that handles it. The stub fills the payload of the message
- * itself, so nothing is copied on the way to a queue of this node.
+ * send.c: sends a call from a stub to the PE that handles it. The stub fills the payload of the
+ * message itself, so nothing is copied on the way to a queue of this node.
  */
 #include "call_open.h"
 
@@ -185,8 +185,8 @@ void send_main(struct pe *pe, uint64_t id, struct ck_env *env)
 	csd_send(pe, (int)(id >> 32), &env->head);
 }
 
-static __attribute__((noinline)) void send_any(const CkGenChare *chare, const CkElement *e, int entry,
-					       void *payload, const CkEntryOptions *o)
+static __attribute__((noinline)) void send_any(const CkGenChare *chare, const CkElement *e,
+					       int entry, void *payload, const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_env *env = take(pe, chare, entry, payload, o);
@@ -210,19 +210,21 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 		send_to_place(pe, c, env);
 }
 
-/* Whether a message object needs nothing of options_apply but the note that it was given away: neither
- * its entry, nor its program, nor its last journey asks for more. */
-static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e, const struct ck_env *env)
+/* Whether a message object needs nothing of options_apply but the note that it was given away:
+ * neither its entry, nor its program, nor its last journey asks for more. */
+static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e,
+				    const struct ck_env *env)
 {
 	return (e->flags & NOT_PLAIN) == CKGEN_MESSAGE && !e->message->pack && !pe->node->check &&
 	       !(env->head.flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO));
 }
 
-/* The calls that are too rare for CkGen_send's fast path: mostly message objects. One that is sent on to
- * another PE takes 58 of 204 instructions less than through send_any (bench/pingpong, handover, on
+/* The calls that are too rare for CkGen_send's fast path: mostly message objects. One that is sent
+ * on to another PE takes 58 of 204 instructions less than through send_any (bench/pingpong,
+ * handover, on
  * 2 threads). */
-static __attribute__((noinline)) void send_message(const CkGenChare *chare, const CkElement *e, int entry,
-						   void *payload)
+static __attribute__((noinline)) void send_message(const CkGenChare *chare, const CkElement *e,
+						   int entry, void *payload)
 {
 	struct pe *pe = ck_self();
 	struct collection *c = ck_of(pe)->last;
@@ -241,9 +243,9 @@ static __attribute__((noinline)) void send_message(const CkGenChare *chare, cons
 	send_to_place(pe, c, env);
 }
 
-/* Nearly all such calls are plain, of the same collection as the last call, and of an element of this
- * PE: they take 19 instructions less than through send_any (bench/instructions.sh: array, 2d). The
- * function tests for options first, before it keeps anything on the stack. */
+/* Nearly all such calls are plain, of the same collection as the last call, and of an element of
+ * this PE: they take 19 instructions less than through send_any (bench/instructions.sh: array, 2d).
+ * The function tests for options first, before it keeps anything on the stack. */
 void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 		const CkEntryOptions *o)
 {
@@ -272,10 +274,10 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 
 /* ---- a call of constant size ------------------------------------------------------------- */
 
-/* One function makes, addresses and queues the message; the stub fills it afterwards. That is safe for
- * a message that stays on this PE, because no handler runs before the stub's caller has ended. One
- * function instead of a chain of eight took a call from 165 instructions to 55, with the stub: it keeps
- * nothing on the stack and calls no other function. */
+/* One function makes, addresses and queues the message; the stub fills it afterwards. That is safe
+ * for a message that stays on this PE, because no handler runs before the stub's caller has ended.
+ * One function instead of a chain of eight took a call from 165 instructions to 55, with the stub:
+ * it keeps nothing on the stack and calls no other function. */
 
 static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *chare, uint64_t id,
 							   int x, int entry, size_t size,
@@ -287,10 +289,12 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
-/* What is left to do of a call that goes to PE `to`. If it leaves this PE, the stub must say when the message is
- * complete. A message that waits here for its way (to < 0) may be filled later, too: no handler runs before the stub's
- * caller has ended. Forced inline: each call to another PE comes here. */
-static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, int to, struct ck_env *env)
+/* What is left to do of a call that goes to PE `to`. If it leaves this PE, the stub must say when
+ * the message is complete. A message that waits here for its way (to < 0) may be filled later, too:
+ * no handler runs before the stub's caller has ended. Forced inline: each call to another PE comes
+ * here. */
+static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, int to,
+							       struct ck_env *env)
 {
 	if (to >= 0 && to != pe->id)
 		return (CkGenOpen){ payload_of(env), to + 1 };
@@ -299,23 +303,26 @@ static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, in
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
-static __attribute__((noinline)) CkGenOpen open_routed(struct pe *pe, struct collection *c, struct ck_env *env)
+static __attribute__((noinline)) CkGenOpen open_routed(struct pe *pe, struct collection *c,
+						       struct ck_env *env)
 {
 	return open_to(pe, c->route->stop->address(pe, c, c->route, env), env);
 }
 
-/* Of a collection whose extents are not known here, or of an index that it does not have; or a group. */
-static __attribute__((noinline)) CkGenOpen open_unplaced(const CkGenChare *chare, const CkElement *e, struct pe *pe,
-							 struct ck_env *env)
+/* Of a collection whose extents are not known here, or of an index that it does not have; or a
+ * group. */
+static __attribute__((noinline)) CkGenOpen
+open_unplaced(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env)
 {
 	return open_to(pe, address(pe, chare, e, env), env);
 }
 
-static CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x, struct pe *pe, struct ck_env *env);
+static CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x, struct pe *pe,
+			   struct ck_env *env);
 
 /* Of another collection than last time, or as open_unplaced. */
-static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, uint64_t id, int x, struct pe *pe,
-						     struct ck_env *env)
+static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, uint64_t id, int x,
+						     struct pe *pe, struct ck_env *env)
 {
 	const struct collection *c = coll_get(pe, id);
 
@@ -324,8 +331,10 @@ static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, ui
 	return open_unplaced(chare, &(CkElement){ id, { { x, 0, 0 } }, 0 }, pe, env);
 }
 
-/* For a call to another PE, or in another collection than last time. While the extents are not known here, total is
- * 0. The rare cases are other functions, to which it jumps, so that it keeps little on the stack. */
+/* For a call to another PE, or in another collection than last time. While the extents are not
+ * known here, total is
+ * 0. The rare cases are other functions, to which it jumps, so that it keeps little on the
+ * stack. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
 {
@@ -378,7 +387,8 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
-CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size, size_t cls)
+CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry,
+				 size_t size, size_t cls)
 {
 	return open_element(chare, e, entry, size, cls, call_open_away, CkGen_openElementClass);
 }

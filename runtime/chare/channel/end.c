@@ -41,8 +41,9 @@ CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sen
 {
 	CkChannel *c = o ? o->first : NULL;
 
-	while (c && !(c->sends == sends && c->name.tag == n->tag && c->name.entry == n->entry && !c->destroyed &&
-		      same_element(&c->name.to, &n->to) && same_element(&c->name.from, &n->from)))
+	while (c && !(c->sends == sends && c->name.tag == n->tag && c->name.entry == n->entry &&
+		      !c->destroyed && same_element(&c->name.to, &n->to) &&
+		      same_element(&c->name.from, &n->from)))
 		c = c->next;
 	return c;
 }
@@ -78,7 +79,8 @@ const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t le
 	if (to->type && c->name.entry < to->type->n_entries)
 		describe_entry(to->type, c->name.entry, entry, sizeof entry);
 	snprintf(buf, len, "channel %s(%d) from %s to %s", entry, c->name.tag,
-		 element_of(pe, &c->name.from, from, sizeof from), element_of(pe, &c->name.to, dest, sizeof dest));
+		 element_of(pe, &c->name.from, from, sizeof from),
+		 element_of(pe, &c->name.to, dest, sizeof dest));
 	return buf;
 }
 

@@ -53,8 +53,10 @@ void end_begin(struct pe *pe, CkChannel *c)
 	struct ck_obj *obj = c->of->obj;
 
 	if (c->sends) {
-		layer_ends(pe)->send(pe, c->end, &(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL,
-								       c->held });
+		layer_ends(pe)->send(pe, c->end,
+				     &(struct csd_sending){ c->buf, c->bytes,
+							    c->strided ? c->shape : NULL,
+							    c->held });
 		c->held = NULL;
 	} else {
 		c->call = c->group ? c->group->came : end_call(pe, obj, c->name.entry);

@@ -6,8 +6,8 @@
  *	receiving     the sender has stopped, and each put that it made has been consumed; or the last one lies in the
  *	              buffer of an end that is marked and not polled, and goes along
  *
- * Then the layer's ends are ended here. The records go along: as they are within a process, packed by pup_channel to
- * another one.
+ * Then the layer's ends are ended here. The records go along: as they are within a process, packed
+ * by pup_channel to another one.
  */
 #include "named_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- at rest ---------------------------------------------------------------------------------------------- */
+/* ---- at rest --------------------------------------------------------------------------------- */
 
 static bool sender_rests(struct pe *pe, CkChannel *c)
 {
@@ -78,9 +78,12 @@ bool named_leave_later(struct pe *pe, struct ck_obj *obj)
 	return o->waits = !all_rest(pe, o);
 }
 
-/* ---- between two PEs ------------------------------------------------------------------------------------------ */
+/* ---- between two PEs ------------------------------------------------------------------------- */
 
-static struct named_node *flying_of(const struct node *node) { return ck_node_state(node, PART_NAMED); }
+static struct named_node *flying_of(const struct node *node)
+{
+	return ck_node_state(node, PART_NAMED);
+}
 
 static void fly(struct node *node, struct ends *o)
 {
@@ -151,7 +154,7 @@ void named_goes_on(struct pe *pe, struct ck_obj *obj)
 			end_join(pe, c);
 }
 
-/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- as bytes -------------------------------------------------------------------------------- */
 
 struct image {
 	struct channel_name name;
@@ -169,9 +172,21 @@ static struct image image_of(struct pe *pe, const CkChannel *c)
 	struct csd_receiving now = c->in;
 	const uint64_t base = c->live && !c->sends ? end_puts(pe, c, &now) : c->base;
 	struct image im = {
-		.name = c->name, .sends = c->sends, .strided = c->strided, .counted = c->in.counted, .state = now.state,
-		.landed = now.landed, .held = c->held != NULL, .answered = c->answered, .bytes = c->bytes,
-		.oob = c->in.oob, .base = base, .id = c->id, .serial = c->serial, .puts = c->puts, .told = c->told,
+		.name = c->name,
+		.sends = c->sends,
+		.strided = c->strided,
+		.counted = c->in.counted,
+		.state = now.state,
+		.landed = now.landed,
+		.held = c->held != NULL,
+		.answered = c->answered,
+		.bytes = c->bytes,
+		.oob = c->in.oob,
+		.base = base,
+		.id = c->id,
+		.serial = c->serial,
+		.puts = c->puts,
+		.told = c->told,
 	};
 
 	memcpy(im.shape, c->shape, sizeof im.shape);
@@ -193,8 +208,12 @@ static CkChannel *end_of_image(const struct image *im, void *buf)
 	c->told = im->told;
 	c->answered = im->answered;
 	c->buf = buf;
-	c->in = (struct csd_receiving){ .buf = buf, .bytes = im->bytes, .oob = im->oob, .counted = im->counted,
-					.landed = im->landed, .state = im->state };
+	c->in = (struct csd_receiving){ .buf = buf,
+					.bytes = im->bytes,
+					.oob = im->oob,
+					.counted = im->counted,
+					.landed = im->landed,
+					.state = im->state };
 	memcpy(c->shape, im->shape, sizeof c->shape);
 	if (im->held)
 		c->held = cmi_alloc(im->bytes, "a put that waits");

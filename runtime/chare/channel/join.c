@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: the two ends of a named channel find each other, and part again: the words of named_int.h. */
+/* join.c: the two ends of a named channel find each other, and part again: the words of
+ * named_int.h. */
 #include "named_int.h"
 #include "../core/shape.h"
 
@@ -22,7 +23,10 @@ struct word {
 };
 
 static bool is_for_sender(uint32_t kind) { return kind >= WORD_ASK && kind <= WORD_BYE_RECEIVER; }
-static size_t word_bytes(uint32_t kind) { return kind == WORD_JOIN ? sizeof(struct word) : offsetof(struct word, end); }
+static size_t word_bytes(uint32_t kind)
+{
+	return kind == WORD_JOIN ? sizeof(struct word) : offsetof(struct word, end);
+}
 
 static void tell(struct pe *pe, const CkChannel *c, enum word_kind kind)
 {
@@ -47,7 +51,7 @@ uint64_t end_puts(struct pe *pe, const CkChannel *c, struct csd_receiving *now)
 				     layer_ends(pe)->received(pe, c->end, now));
 }
 
-/* ---- the sender ------------------------------------------------------------------------------------------- */
+/* ---- the sender ------------------------------------------------------------------------------ */
 
 /* It stops: end_puts. Model: named.pml, end_hello */
 void end_hello(struct pe *pe, CkChannel *c)
@@ -62,8 +66,11 @@ static void check_size(struct pe *pe, const CkChannel *c, const struct word *w)
 	char name[END_NAME_MAX];
 
 	if (w->bytes != c->bytes)
-		csd_abort(pe, "%s: the sending end has %zu bytes, and the receiving end %llu; both must have the same size",
-			  end_describe(pe, c, name, sizeof name), c->bytes, (unsigned long long)w->bytes);
+		csd_abort(
+			pe,
+			"%s: the sending end has %zu bytes, and the receiving end %llu; both must have the same size",
+			end_describe(pe, c, name, sizeof name), c->bytes,
+			(unsigned long long)w->bytes);
 }
 
 /* The receiver has had the sender's last put, but the news of its local completion has not come. */
@@ -86,8 +93,9 @@ static void joined(struct pe *pe, CkChannel *c, const struct word *w)
 		return;
 	}
 	c->base = end_puts(pe, c, NULL);
-	layer_ends(pe)->join(pe, c->end, w->end, &(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL,
-								       NULL });
+	layer_ends(pe)->join(
+		pe, c->end, w->end,
+		&(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL, NULL });
 }
 
 /* The receiver's end is no more: puts wait for another one of this name. */
@@ -97,7 +105,7 @@ static void left_alone(struct pe *pe, CkChannel *c)
 	c->serial++;
 }
 
-/* ---- the receiver ------------------------------------------------------------------------------------------ */
+/* ---- the receiver ---------------------------------------------------------------------------- */
 
 void end_ask(struct pe *pe, CkChannel *c)
 {
@@ -105,7 +113,8 @@ void end_ask(struct pe *pe, CkChannel *c)
 	tell(pe, c, WORD_ASK);
 }
 
-/* A sender counts its puts from 0 when it is joined, and so does the receiver: so the layer's end is made anew. */
+/* A sender counts its puts from 0 when it is joined, and so does the receiver: so the layer's end
+ * is made anew. */
 static void renew(struct pe *pe, CkChannel *c, uint64_t puts)
 {
 	layer_ends(pe)->take(pe, c->end);
@@ -163,7 +172,7 @@ static void sender_gone(struct pe *pe, CkChannel *c)
 	stopped(pe, c);
 }
 
-/* ---- words that arrive ---------------------------------------------------------------------------------------- */
+/* ---- words that arrive ----------------------------------------------------------------------- */
 
 void end_bye(struct pe *pe, const CkChannel *c)
 {
@@ -241,7 +250,8 @@ const char *named_told_misfit(struct pe *pe, const struct ck_env *env)
 	const struct word *w = payload_of((struct ck_env *)(uintptr_t)env);
 	const size_t room = env->head.size - sizeof *env;
 
-	if (!pe->node->up.ends || room < offsetof(struct word, end) || w->kind > WORD_LOOK || room != word_bytes(w->kind))
+	if (!pe->node->up.ends || room < offsetof(struct word, end) || w->kind > WORD_LOOK ||
+	    room != word_bytes(w->kind))
 		return "it says nothing about a channel";
 	return shape_id(pe, w->name.from.id) ? shape_id(pe, w->name.from.id) : shape_id(pe, w->name.to.id);
 }

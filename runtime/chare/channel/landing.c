@@ -49,16 +49,20 @@ static struct lane *lane_of(const struct pe *pe, int src)
 	return NULL;
 }
 
-/* ---- calls that have been put ------------------------------------------------------------------------------ */
+/* ---- calls that have been put ---------------------------------------------------------------- */
 
 _Noreturn static void broken(struct pe *pe, const struct lane *l, const char *what)
 {
-	csd_abort(pe, "PE %d has put a call that %s; its memory was damaged, or the nodes run different programs",
-		  l->src_pe, what);
+	csd_abort(
+		pe,
+		"PE %d has put a call that %s; its memory was damaged, or the nodes run different programs",
+		l->src_pe, what);
 }
 
-/* What the heads say was written here, but the memory is another process's; and the parameters must lie within the call. */
-static inline void check_fits(struct pe *pe, const struct lane *l, const struct collection *c, struct ck_env *env)
+/* What the heads say was written here, but the memory is another process's; and the parameters must
+ * lie within the call. */
+static inline void check_fits(struct pe *pe, const struct lane *l, const struct collection *c,
+			      struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!c->type || env->entry >= c->type->n_entries))
 		broken(pe, l, "is of no entry");
@@ -68,8 +72,8 @@ static inline void check_fits(struct pe *pe, const struct lane *l, const struct 
 		broken(pe, l, "is shorter than its parameters");
 }
 
-/* Where calls are measured, an element is found all the same. All others may keep the message, or send it on: they get
- * a copy. */
+/* Where calls are measured, an element is found all the same. All others may keep the message, or
+ * send it on: they get a copy. */
 static __attribute__((noinline)) void land_slow(struct pe *pe, struct ck_env *env)
 {
 	const struct collection *c = coll_get(pe, env->coll);
@@ -101,7 +105,8 @@ static inline struct ck_env *named(struct pe *pe, const struct lane *l, uint64_t
 {
 	const uint64_t number = word / STANDING_MOST;
 
-	if (CSD_UNLIKELY(number >= l->n || !l->landings[number].open || word % STANDING_MOST >= PATTERN_MESSAGES))
+	if (CSD_UNLIKELY(number >= l->n || !l->landings[number].open ||
+			 word % STANDING_MOST >= PATTERN_MESSAGES))
 		broken(pe, l, "is of no pattern");
 
 	const struct landing *g = &l->landings[number];
@@ -125,7 +130,8 @@ static bool take(struct pe *pe, struct lane *l)
 	return l->end > 0;
 }
 
-/* A handler may come here again, in a loop inside it (CsdScheduler): it goes on with the next word. */
+/* A handler may come here again, in a loop inside it (CsdScheduler): it goes on with the next
+ * word. */
 static int hear(struct pe *pe, struct lane *l, int most)
 {
 	int n = 0;
@@ -142,13 +148,14 @@ void landing_hear(struct pe *pe, int src)
 {
 	struct lane *l = lane_of(pe, src);
 
-	/* What was put before the caller of this function was sent is in the ring, so it is no more than that. */
+	/* What was put before the caller of this function was sent is in the ring, so it is no more than
+	 * that. */
 	if (l)
 		hear(pe, l, PATTERN_WORDS + BATCH);
 }
 
-/* A payload crosses while the PE does something else, if it has something else to do: then what has come is handled in
- * the next pass. */
+/* A payload crosses while the PE does something else, if it has something else to do: then what has
+ * come is handled in the next pass. */
 static inline int listen(struct pe *pe, struct lane *l)
 {
 	int n = 0;
@@ -172,8 +179,8 @@ static int poll_lanes(struct pe *pe)
 
 	if (CSD_UNLIKELY(t->random) && cmi_random_below(&t->random, DEAF))
 		return n;
-	/* A bell that another core rings is a line that comes from there, each time that it is looked at. A PE with other work
-	 * fetches it seldom: a message would wait behind that work, too. */
+	/* A bell that another core rings is a line that comes from there, each time that it is looked at.
+	 * A PE with other work fetches it seldom: a message would wait behind that work, too. */
 	if (pe->queue.plain.head && pe->passes % BUSY_PASSES)
 		return n;
 	for (int i = 0; i < t->n_lanes; i++)
@@ -181,7 +188,7 @@ static int poll_lanes(struct pe *pe)
 	return n;
 }
 
-/* ---- patterns begin and end ----------------------------------------------------------------------------------- */
+/* ---- patterns begin and end ------------------------------------------------------------------ */
 
 static void *lent(struct pe *pe, int src, uint64_t name)
 {
@@ -194,16 +201,20 @@ static struct lane *lane_new(struct pe *pe, int src, uint64_t bell)
 	struct pattern_pe *t = pattern_of(pe);
 	struct lane *l = cmi_alloc_zero(1, sizeof *l, "the patterns of calls");
 
-	t->lanes = cmi_realloc(t->lanes, (size_t)t->n_lanes + 1, sizeof *t->lanes, "the patterns of calls");
+	t->lanes = cmi_realloc(t->lanes, (size_t)t->n_lanes + 1, sizeof *t->lanes,
+			       "the patterns of calls");
 	t->lanes[t->n_lanes] = l;
 	l->src_pe = src;
 	l->away = !pe_is_here(pe, src);
-	bell_read_init(&l->ring, (struct bell *)((struct standing_block *)lent(pe, src, bell) + 1), PATTERN_WORDS);
+	bell_read_init(&l->ring, (struct bell *)((struct standing_block *)lent(pe, src, bell) + 1),
+		       PATTERN_WORDS);
 	if (!t->n_lanes++) {
 		t->below = pe->poll;
 		pe->poll = poll_lanes;
 		pe->listens = true;
-		t->random = pe->node->random.delays ? cmi_random_seed(pe->node->random.seed + (uint64_t)pe->id) : 0;
+		t->random = pe->node->random.delays ?
+				    cmi_random_seed(pe->node->random.seed + (uint64_t)pe->id) :
+				    0;
 	}
 	return l;
 }
@@ -297,16 +308,18 @@ void landing_close_arrived(struct pe *pe, struct cmi_msg *msg)
 	g = &l->landings[env->place];
 	b = g->block;
 	*g = (struct landing){ 0 };
-	/* release: pairs with the acquire in pattern.c's is_over. Model: pattern.pml, landing_close_arrived */
+	/* release: pairs with the acquire in pattern.c's is_over. Model: pattern.pml,
+	 * landing_close_arrived */
 	atomic_store_explicit(&b->line.state, PATTERN_CLOSED, memory_order_release);
 	csd_msg_free(pe, msg);
 }
 
-/* ---- the shapes of messages from other processes ---------------------------------------------------------------- */
+/* ---- the shapes of messages from other processes --------------------------------------------- */
 
-/* Memory that the sender has made for this. If it has not, anything may lie there: it is only read. */
-static __attribute__((no_sanitize("address"))) bool is_lent(struct pe *pe, int src, uint64_t name, size_t bytes,
-							    enum pattern_block what)
+/* Memory that the sender has made for this. If it has not, anything may lie there: it is only
+ * read. */
+static __attribute__((no_sanitize("address"))) bool is_lent(struct pe *pe, int src, uint64_t name,
+							    size_t bytes, enum pattern_block what)
 {
 	const struct cmi *machine = pe->node->machine;
 
@@ -322,11 +335,13 @@ const char *landing_open_misfit(struct pe *pe, const struct cmi_msg *msg)
 	const struct pattern_msg *m = (const struct pattern_msg *)msg;
 	const struct lane *l = lane_of(pe, msg->src_pe);
 
-	if (m->size < sizeof(struct ck_env) || m->size > PATTERN_MOST || m->number > (l ? 2 * l->n + 1 : 1) + PATTERN_WORDS)
+	if (m->size < sizeof(struct ck_env) || m->size > PATTERN_MOST ||
+	    m->number > (l ? 2 * l->n + 1 : 1) + PATTERN_WORDS)
 		return "its pattern has a size or a number that none has";
 	if (l && m->number < l->n && l->landings[m->number].block)
 		return "its pattern has begun already";
-	if (!is_lent(pe, msg->src_pe, m->block, standing_bytes(m->size, PATTERN_MESSAGES), PATTERN_BLOCK) ||
+	if (!is_lent(pe, msg->src_pe, m->block, standing_bytes(m->size, PATTERN_MESSAGES),
+		     PATTERN_BLOCK) ||
 	    !is_lent(pe, msg->src_pe, m->bell, pattern_bell_bytes(), PATTERN_BELL))
 		return "its memory was not lent for it";
 	return NULL;
@@ -349,7 +364,7 @@ const char *landing_close_misfit(struct pe *pe, const struct cmi_msg *m)
 	return number_misfit(pe, m, ((const struct ck_env *)m)->place);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void landings_stop(struct pe *pe)
 {

@@ -19,7 +19,7 @@ static struct ends *ends_get(struct pe *pe, struct ck_obj *obj)
 	return o;
 }
 
-/* ---- what programs call ----------------------------------------------------------------------------------- */
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
 {
@@ -39,12 +39,16 @@ static void check_other(struct pe *pe, const CkElement *e, const char *what)
 	const struct collection *c = coll_get(pe, e->id);
 
 	if (c->type && c->type->kind != CKGEN_ARRAY)
-		csd_abort(pe, "%s: %s is no array; only elements of arrays are the ends of named channels", what, c->type->name);
+		csd_abort(
+			pe,
+			"%s: %s is no array; only elements of arrays are the ends of named channels",
+			what, c->type->name);
 	if (c->type && !c->sparse && index_place(c, e->index) == UINT64_MAX)
 		index_bad(pe, c, what, e->index);
 }
 
-static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, bool sends)
+static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channel_name *n,
+			  bool sends)
 {
 	struct ends *o = ends_get(pe, obj);
 	CkChannel *c = cmi_alloc_zero(1, sizeof *c, "a named channel");
@@ -54,15 +58,17 @@ static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channe
 	c->name = *n;
 	c->sends = sends;
 	if (end_find(o, n, sends))
-		csd_abort(pe, "%s: the element has its %s end already; choose another tag, or call CkChannelDestroy before",
-			  end_describe(pe, c, name, sizeof name), sends ? "sending" : "receiving");
+		csd_abort(
+			pe,
+			"%s: the element has its %s end already; choose another tag, or call CkChannelDestroy before",
+			end_describe(pe, c, name, sizeof name), sends ? "sending" : "receiving");
 	c->next = o->first;
 	o->first = c;
 	return c;
 }
 
-CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
-		       struct named_group *group)
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n,
+		       struct csd_receiving in, struct named_group *group)
 {
 	CkChannel *c;
 
@@ -78,30 +84,37 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 	return c;
 }
 
-struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from, int tag, void *buf,
-				    size_t bytes, const uint64_t *oob)
+struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from,
+				    int tag, void *buf, size_t bytes, const uint64_t *oob)
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a channel's receiving end");
 	const struct channel_name name = { from, { obj->coll->id, obj->index, 0 }, entry, tag };
 
 	(void)chare;
-	return end_receive(pe, obj, &name, (struct csd_receiving){ .buf = buf, .bytes = bytes, .counted = !oob,
-								   .oob = oob ? *oob : 0 }, NULL);
+	return end_receive(
+		pe, obj, &name,
+		(struct csd_receiving){
+			.buf = buf, .bytes = bytes, .counted = !oob, .oob = oob ? *oob : 0 },
+		NULL);
 }
 
-struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry, CkElement to, int tag,
-				  const void *buf, size_t bytes, const struct CkDirectStrides *shape)
+struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry,
+				  CkElement to, int tag, const void *buf, size_t bytes,
+				  const struct CkDirectStrides *shape)
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a channel's sending end");
-	CkChannel *c = end_new(pe, obj, &(struct channel_name){ { obj->coll->id, obj->index, 0 }, to, entry, tag }, true);
+	CkChannel *c = end_new(
+		pe, obj, &(struct channel_name){ { obj->coll->id, obj->index, 0 }, to, entry, tag },
+		true);
 	char name[END_NAME_MAX];
 
 	(void)chare;
 	check_other(pe, &to, "a channel's receiving element");
 	if (!buf || !bytes)
-		csd_abort(pe, "%s: the send buffer is %s", end_describe(pe, c, name, sizeof name), buf ? "empty" : "NULL");
+		csd_abort(pe, "%s: the send buffer is %s", end_describe(pe, c, name, sizeof name),
+			  buf ? "empty" : "NULL");
 	c->buf = buf;
 	c->bytes = bytes;
 	c->strided = shape != NULL;
@@ -123,7 +136,8 @@ static void sender_destroy(struct pe *pe, CkChannel *c)
 	end_free(c);
 }
 
-/* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the end is over. */
+/* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the
+ * end is over. */
 void receiver_destroy(struct pe *pe, CkChannel *c)
 {
 	c->destroyed = c->odd = true;
@@ -141,13 +155,15 @@ void CkChannelDestroy(CkChannel *c)
 	if (!c)
 		return;
 	if (ends_find(pe, c->of->obj) != c->of)
-		csd_abort(pe, "CkChannelDestroy: the channel's end is not on this PE; call it where its element lives");
+		csd_abort(
+			pe,
+			"CkChannelDestroy: the channel's end is not on this PE; call it where its element lives");
 	o = c->of;
 	(c->sends ? sender_destroy : receiver_destroy)(pe, c);
 	ends_fewer(pe, o);
 }
 
-/* ---- what balance/ asks ---------------------------------------------------------------------------------- */
+/* ---- what balance/ asks ---------------------------------------------------------------------- */
 
 /* The channel counts puts for itself, so that a put costs nothing more. */
 static uint64_t puts_made(struct pe *pe, const CkChannel *c)
@@ -176,7 +192,7 @@ void named_puts_anew(struct pe *pe, const struct ck_obj *obj)
 			c->told = puts_made(pe, c);
 }
 
-/* ---- the part ---------------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void ends_free(struct ends *o)
 {
@@ -201,7 +217,8 @@ static void receiver_gone(struct pe *pe, CkChannel *c)
 		end_free(c);
 }
 
-/* An element with a function that runs is not freed before that has ended (place/destroy.c), and nor is its end. */
+/* An element with a function that runs is not freed before that has ended (place/destroy.c), and
+ * nor is its end. */
 static void element_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = ends_find(pe, obj);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * named.h: the room channel/: channels between elements of arrays, which follow both ends (ckchannel.h).
+ * named.h: the room channel/: channels between elements of arrays, which follow both ends
+ * (ckchannel.h).
  *
  * Owns     the records of ends (named.c), joining and stopping them (join.c), ends that move (follow.c).
  * Called   on the element's PE, by printed code and programs, by balance/, and by place/ through the tables of the parts.
@@ -21,7 +22,8 @@ void named_call_by(struct node *node, named_entries_fn entries);
 
 /** An element has made so many puts into another one. */
 typedef void (*named_puts_fn)(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes);
-/** Tell fn of the puts that an element of this PE has made since named_puts_anew was last called for it. */
+/** Tell fn of the puts that an element of this PE has made since named_puts_anew was last called
+ * for it. */
 void named_puts(struct pe *pe, struct ck_obj *obj, named_puts_fn fn);
 void named_puts_anew(struct pe *pe, const struct ck_obj *obj);
 

@@ -2,11 +2,13 @@
 /*
  * named_int.h: what the files of this room share.
  *
- * A channel has a name and two ends. Each end is a record that belongs to its element and is kept by the PE where the
- * element lives; while the element moves, by the node (`flying`). In front of the record is an end of the layer of
- * channels (scheduler/ends.h), which does not move: it is ended where the element leaves, and made anew where it arrives.
+ * A channel has a name and two ends. Each end is a record that belongs to its element and is kept
+ * by the PE where the element lives; while the element moves, by the node (`flying`). In front of
+ * the record is an end of the layer of channels (scheduler/ends.h), which does not move: it is
+ * ended where the element leaves, and made anew where it arrives.
  *
- * The receiving end alone decides when the two are joined. Words between them travel to the elements, as calls do:
+ * The receiving end alone decides when the two are joined. Words between them travel to the
+ * elements, as calls do:
  *
  *	HELLO(serial, puts)   sender -> receiver   the sender is not joined, and will be only by a JOIN with this serial;
  *	                                           it has made so many puts. When it is made, has arrived, or was asked
@@ -14,16 +16,19 @@
  *	JOIN(serial, end)     receiver -> sender   answers the last HELLO, once those puts have been consumed
  *	BYE                   both ways            the end is destroyed
  *
- * Each word names the receiving end by a number that no other end has, as far as its sender knows it: a name may be used
- * again while words of the last channel with that name are still on their way.
+ * Each word names the receiving end by a number that no other end has, as far as its sender knows
+ * it: a name may be used again while words of the last channel with that name are still on their
+ * way.
  *
- * Invariants. (1) From HELLO(serial) to JOIN(serial) the sender makes no put; one that the program makes waits in a copy.
- * (2) The receiver ends its end of the layer, to leave or to make it anew, only while its last HELLO is not answered and
- * all of that HELLO's puts have landed: so nobody writes into it or knows it. (3) Serials rise, and travel with the
- * sending end. A JOIN that answers an older HELLO, and a HELLO that was overtaken, are dropped; a HELLO to another receiving
- * end is answered by ASK. (4) An element that waits
- * for its channels to come to rest takes calls, so it answers ASK: two ends that want to leave do not wait for each
- * other. Words are counted, so quiescence waits for a put that waits.
+ * Invariants. (1) From HELLO(serial) to JOIN(serial) the sender makes no put; one that the program
+ * makes waits in a copy.
+ * (2) The receiver ends its end of the layer, to leave or to make it anew, only while its last
+ * HELLO is not answered and all of that HELLO's puts have landed: so nobody writes into it or knows
+ * it. (3) Serials rise, and travel with the sending end. A JOIN that answers an older HELLO, and a
+ * HELLO that was overtaken, are dropped; a HELLO to another receiving end is answered by ASK. (4)
+ * An element that waits for its channels to come to rest takes calls, so it answers ASK: two ends
+ * that want to leave do not wait for each other. Words are counted, so quiescence waits for a put
+ * that waits.
  */
 #ifndef CK_NAMED_INT_H
 #define CK_NAMED_INT_H
@@ -51,7 +56,8 @@ struct ends {
 /** What several receiving ends are parts of. */
 struct named_group {
 	CkGenCall came;           /* one of them has its put; gets the group */
-	void (*less)(struct named_group *g); /* one of them is freed; with the last one the group is, too */
+	void (*less)(struct named_group *g); /* one of them is freed; with the last one the group is,
+					      * too */
 };
 
 struct CkChannel {
@@ -62,7 +68,7 @@ struct CkChannel {
 	bool sends, live;
 	bool packed;              /* pup_channel has had it: it may leave its process */
 	bool running, odd;        /* receiving: its function runs; there is something to do behind it */
-	bool destroyed;           /* the program has it no more; receiving: kept while its function runs, or a sender
+	bool destroyed; /* the program has it no more; receiving: kept while its function runs, or a sender
 				   * may be joined to it */
 	bool announced;           /* receiving: a sender knows `end` */
 	bool answered;            /* receiving: the last HELLO */
@@ -91,7 +97,8 @@ struct named_pe {
 };
 struct named_node {
 	pthread_mutex_t lock;
-	struct idmap flying;      /* as named_pe.ends: of elements that are between two PEs, or are being unpacked */
+	struct idmap flying;      /* as named_pe.ends: of elements that are between two PEs, or are being
+				   * unpacked */
 	named_entries_fn entries; /* named_call_by; NULL: the type's own */
 };
 
@@ -118,15 +125,16 @@ enum { END_NAME_MAX = 400 };
 void end_begin(struct pe *pe, CkChannel *c);
 /** End it; the record keeps the state. Only at rest. */
 void end_rest(struct pe *pe, CkChannel *c);
-/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether it did. */
+/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether
+ * it did. */
 bool end_over(struct pe *pe, CkChannel *c);
 /** An end may be gone, which the element may have waited for; without ends it needs no record. */
 void ends_fewer(struct pe *pe, struct ends *o);
 
 /* ---- named.c ---- */
 /** Make a receiving end that is armed. */
-CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n, struct csd_receiving in,
-		       struct named_group *group);
+CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n,
+		       struct csd_receiving in, struct named_group *group);
 /** The element whose struct this is; aborts unless it can have channels. */
 struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
 void receiver_destroy(struct pe *pe, CkChannel *c);
@@ -153,7 +161,8 @@ void named_rests(struct pe *pe, struct ck_obj *obj);
 void named_goes_on(struct pe *pe, struct ck_obj *obj);
 void named_arrived(struct pe *pe, struct ck_obj *obj);
 void named_packed(struct pe *pe, struct ck_obj *obj);
-/** Those of an element that flies or is being unpacked, no longer in the table; NULL: it has none. */
+/** Those of an element that flies or is being unpacked, no longer in the table; NULL: it has
+ * none. */
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
 
 /* ---- describe_named.c ---- */

@@ -12,8 +12,8 @@
 
 enum {
 	TABLE_FIRST = 64,
-	/* A pattern is old when the PE has made so many calls for each of its patterns without one of this. Each new
-	 * pattern looks at OLD_LOOKS others, so there are never many old ones. */
+	/* A pattern is old when the PE has made so many calls for each of its patterns without one of
+	 * this. Each new pattern looks at OLD_LOOKS others, so there are never many old ones. */
 	OLD_ROUNDS = 64,
 	OLD_LOOKS = 2,
 };
@@ -25,14 +25,16 @@ struct pattern_key {
 	uint32_t call, size;      /* env->call, and bytes with the head */
 };
 
-/** What a put reads is one line. A step of the program may lie between two puts of a pattern, so it comes from afar. */
+/** What a put reads is one line. A step of the program may lie between two puts of a pattern, so it
+ * comes from afar. */
 struct pattern {
 	_Alignas(CMI_LINE) struct pattern_key key;
 	struct standing_block *block; /* ours, in message memory; NULL: not asked yet */
 	uint64_t n_puts;          /* opened; each takes the next message of the block */
 	int32_t to;               /* the PE */
 	uint32_t number;          /* of the patterns to that PE */
-	uint32_t n_maps;          /* of the collection when the place's home was `to`; 0: it has not been, at a put */
+	uint32_t n_maps;          /* of the collection when the place's home was `to`; 0: it has not been,
+				   * at a put */
 	uint8_t n_free;           /* messages that are known to be free, from the next one on */
 	bool behind;              /* messages before may not have been handled yet */
 
@@ -42,15 +44,20 @@ struct pattern {
 };
 _Static_assert(offsetof(struct pattern, used) == CMI_LINE, "a line");
 
-/* CkGenOpen.away of a call that is being put: pattern and message, as a negative number; others have the PE's number + 1. A
- * pattern begins on a line, so its address has room for the number of a message. */
-static inline int64_t put_name(const struct pattern *p, unsigned i) { return -(int64_t)((uintptr_t)p | i); }
+/* CkGenOpen.away of a call that is being put: pattern and message, as a negative number; others
+ * have the PE's number + 1. A pattern begins on a line, so its address has room for the number of a
+ * message. */
+static inline int64_t put_name(const struct pattern *p, unsigned i)
+{
+	return -(int64_t)((uintptr_t)p | i);
+}
 static inline struct pattern *put_pattern(int64_t away)
 {
 	return (struct pattern *)((uintptr_t)-away & ~(uintptr_t)(STANDING_MOST - 1));
 }
 static inline unsigned put_message(int64_t away) { return (unsigned)-away & (STANDING_MOST - 1); }
-_Static_assert((int)PATTERN_MESSAGES <= (int)STANDING_MOST && (int)STANDING_MOST <= (int)CMI_LINE, "the address has room");
+_Static_assert((int)PATTERN_MESSAGES <= (int)STANDING_MOST && (int)STANDING_MOST <= (int)CMI_LINE,
+	       "the address has room");
 
 /** To one PE. */
 struct pattern_to {
@@ -61,17 +68,19 @@ struct pattern_to {
 	struct pattern *ended;    /* ours: only their numbers count */
 };
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Of a call that the running handler makes. */
 static inline struct pattern_key key_of(const struct pe *pe, const struct ck_env *env)
 {
-	return (struct pattern_key){ env->coll, env->place, ck_of(pe)->now.obj, env->call, (uint32_t)env->head.size };
+	return (struct pattern_key){ env->coll, env->place, ck_of(pe)->now.obj, env->call,
+				     (uint32_t)env->head.size };
 }
 
 static inline struct pattern **chain_of(const struct pattern_pe *t, struct pattern_key k)
 {
-	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), x = (k.place + ((uint64_t)k.call << 32)) * odd ^ (uintptr_t)k.from;
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15),
+		       x = (k.place + ((uint64_t)k.call << 32)) * odd ^ (uintptr_t)k.from;
 
 	return &t->table[(x * odd >> 32) & (t->cap - 1)];
 }
@@ -80,8 +89,8 @@ static inline struct pattern *find(const struct pattern_pe *t, struct pattern_ke
 {
 	struct pattern *p = CSD_LIKELY(t->cap) ? *chain_of(t, k) : NULL;
 
-	while (p && (p->key.place != k.place || p->key.from != k.from || p->key.size != k.size || p->key.call != k.call ||
-		     p->key.coll != k.coll))
+	while (p && (p->key.place != k.place || p->key.from != k.from || p->key.size != k.size ||
+		     p->key.call != k.call || p->key.coll != k.coll))
 		p = p->next;
 	return p;
 }
@@ -117,20 +126,24 @@ static void add(struct pattern_pe *t, struct pattern_key k)
 	t->n++;
 }
 
-/* ---- the end of a pattern ------------------------------------------------------------------------------------ */
+/* ---- the end of a pattern -------------------------------------------------------------------- */
 
-static inline struct pattern_to *way_of(const struct pattern_pe *t, const struct pattern *p) { return t->to[p->to]; }
+static inline struct pattern_to *way_of(const struct pattern_pe *t, const struct pattern *p)
+{
+	return t->to[p->to];
+}
 
 static bool is_free(const struct pattern *p, unsigned i)
 {
-	return standing_is_free(p->block, i, (uint32_t)((p->n_puts + PATTERN_MESSAGES - 1 - i) / PATTERN_MESSAGES));
+	return standing_is_free(
+		p->block, i, (uint32_t)((p->n_puts + PATTERN_MESSAGES - 1 - i) / PATTERN_MESSAGES));
 }
 
 /* The receiver has nothing of the block any more. */
 static bool is_over(const struct pattern *p)
 {
-	/* acquire, here and in standing_is_free: what the receiver has read was read before the memory is used again.
-	 * Model: pattern.pml, is_over */
+	/* acquire, here and in standing_is_free: what the receiver has read was read before the memory is
+	 * used again. Model: pattern.pml, is_over */
 	bool over = atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_CLOSED;
 
 	for (unsigned i = 0; i < PATTERN_MESSAGES && over; i++)
@@ -199,10 +212,11 @@ static void forget_old(struct pe *pe, struct pattern_pe *t)
 				at = &(*at)->next;
 }
 
-/* ---- the beginning --------------------------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 /* Message memory with a line that is zero; NULL: it cannot be lent to that PE. */
-static struct standing_block *block_for(struct pe *pe, int to, size_t bytes, enum pattern_block what, uint64_t *name_p)
+static struct standing_block *block_for(struct pe *pe, int to, size_t bytes,
+					enum pattern_block what, uint64_t *name_p)
 {
 	struct standing_block *b = (struct standing_block *)csd_msg_alloc(pe, bytes);
 
@@ -259,10 +273,12 @@ static void ask(struct pe *pe, struct pattern *p, int to)
 	if (!w->bell)
 		return; /* on another host */
 	collect_ended(pe, w);
-	p->block = block_for(pe, to, standing_bytes(p->key.size, PATTERN_MESSAGES), PATTERN_BLOCK, &m.block);
+	p->block = block_for(pe, to, standing_bytes(p->key.size, PATTERN_MESSAGES), PATTERN_BLOCK,
+			     &m.block);
 	if (!p->block)
 		return;
-	m.bell = pe_is_here(pe, to) ? (uintptr_t)w->bell : cmi_shared_ref(pe->wire, to, w->bell, pattern_bell_bytes());
+	m.bell = pe_is_here(pe, to) ? (uintptr_t)w->bell :
+				      cmi_shared_ref(pe->wire, to, w->bell, pattern_bell_bytes());
 	m.number = p->number = number_new(w);
 	p->to = to;
 	env = env_new(pe, ck_handler(pe, PART_PATTERN, H_OPEN), sizeof m - sizeof *env);
@@ -272,7 +288,7 @@ static void ask(struct pe *pe, struct pattern *p, int to)
 	csd_send(pe, to, &env->head);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool is_open(const struct pattern *p)
 {
@@ -309,8 +325,10 @@ static bool may_put(const struct pe *pe, struct pattern *p)
 	return (p->n_free || look(p)) && !pe->hold;
 }
 
-/* The receiver has these lines. They come here while the stub goes on, all at once: a store waits for one after the other. */
-static inline void ask_for_lines(const struct pattern *p, const struct pattern_to *way, const char *msg)
+/* The receiver has these lines. They come here while the stub goes on, all at once: a store waits
+ * for one after the other. */
+static inline void ask_for_lines(const struct pattern *p, const struct pattern_to *way,
+				 const char *msg)
 {
 	const size_t bytes = p->key.size < PATTERN_AHEAD ? p->key.size : PATTERN_AHEAD;
 
@@ -321,7 +339,8 @@ static inline void ask_for_lines(const struct pattern *p, const struct pattern_t
 }
 
 /* Takes the message. */
-static inline CkGenOpen open_put(struct pe *pe, struct pattern *p, const struct pattern_to *way, struct ck_env *env)
+static inline CkGenOpen open_put(struct pe *pe, struct pattern *p, const struct pattern_to *way,
+				 struct ck_env *env)
 {
 	const unsigned i = p->n_puts++ % PATTERN_MESSAGES;
 	struct cmi_msg *m = standing_msg(p->block, p->key.size, i);
@@ -342,7 +361,8 @@ static CkGenOpen counted(struct pe *pe, struct pattern *p, struct ck_env *env, C
 	return call;
 }
 
-static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern *p, struct ck_env *env, CkGenOpen call)
+static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern *p,
+						  struct ck_env *env, CkGenOpen call)
 {
 	struct pattern_pe *t = pattern_of(pe);
 
@@ -382,22 +402,25 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 	return open_put(pe, p, way_of(t, p), env);
 }
 
-/* Where the call goes needs no decision if it went home at an earlier put, no call of the collection takes another way now,
- * and homes are what they were. What is not plain in any other way is for `repeats`, so that this
- * calls no other function: then the payload is NULL. The message is not addressed yet. */
+/* Where the call goes needs no decision if it went home at an earlier put, no call of the
+ * collection takes another way now, and homes are what they were. What is not plain in any other
+ * way is for `repeats`, so that this calls no other function: then the payload is NULL. The message
+ * is not addressed yet. */
 static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 {
 	struct pattern_pe *t = pattern_of(pe);
 	const struct collection *c = ck_of(pe)->last;
-	struct pattern *p = find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj, env->call,
-							  (uint32_t)env->head.size });
+	struct pattern *p =
+		find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj,
+					      env->call, (uint32_t)env->head.size });
 
 	if (CSD_UNLIKELY(!p || c->id != e->id || c->route || p->n_maps != c->homes.n_maps ||
 			 p->behind || !p->n_free || pe->hold))
 		return (CkGenOpen){ NULL, 0 };
 	const struct pattern_to *way = way_of(t, p);
 
-	return CSD_LIKELY(way->ring.next != way->ring.stop) ? open_put(pe, p, way, env) : (CkGenOpen){ NULL, 0 };
+	return CSD_LIKELY(way->ring.next != way->ring.stop) ? open_put(pe, p, way, env) :
+							      (CkGenOpen){ NULL, 0 };
 }
 
 /* A call that waits for its way says so, too: none behind it may be put. */
@@ -428,12 +451,13 @@ void CkGen_closeChannel(CkGenOpen call)
 	const unsigned i = put_message(call.away);
 
 	pe->n_created++;
-	bell_ring(&way_of(pattern_of(pe), p)->ring, pattern_word(p->number, i)); /* may_put has seen that there is room */
+	bell_ring(&way_of(pattern_of(pe), p)->ring,
+		  pattern_word(p->number, i)); /* may_put has seen that there is room */
 	if (CSD_UNLIKELY(!p->n_free))
 		look(p); /* now, when the line has come, and not at the next call */
 }
 
-/* ---- the part ------------------------------------------------------------------------------------------------------ */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void free_list(struct pattern *p)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reducing.c: reducing channels: several senders put into one element, each into a slot of its own, and the last one that
- * arrives has all slots combined into the program's buffer. The parts are receiving ends like any other, so they are
- * joined, stopped and moved as those are; here is only what they have in common.
+ * reducing.c: reducing channels: several senders put into one element, each into a slot of its own,
+ * and the last one that arrives has all slots combined into the program's buffer. The parts are
+ * receiving ends like any other, so they are joined, stopped and moved as those are; here is only
+ * what they have in common.
  */
 #include "named_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -26,7 +27,10 @@ struct CkReducing {
 /* A line apart, because several PEs write them. */
 static size_t slot_bytes(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-static unsigned char *slot(const CkReducing *r, int i) { return r->slots + (size_t)i * r->slot_bytes; }
+static unsigned char *slot(const CkReducing *r, int i)
+{
+	return r->slots + (size_t)i * r->slot_bytes;
+}
 
 /* A part may be needed for longer than the program needs it, and so is its slot. */
 static void reducing_less(struct named_group *g)
@@ -40,7 +44,7 @@ static void reducing_less(struct named_group *g)
 	free(r);
 }
 
-/* ---- a round ------------------------------------------------------------------------------------------------ */
+/* ---- a round --------------------------------------------------------------------------------- */
 
 /* In the order of the senders: the first slot, then each other one behind it. */
 static void combine(struct pe *pe, const CkReducing *r)
@@ -74,8 +78,8 @@ static CkReducing *reducing_new(struct pe *pe, int32_t n, size_t bytes, uint32_t
 	r->part = cmi_alloc_zero((size_t)n, sizeof(CkChannel *), "a reducing channel");
 	r->bytes = bytes;
 	r->slot_bytes = slot_bytes(bytes);
-	r->slots = cmi_must_have(cmi_mem_alloc(pe->node->machine, (size_t)n * r->slot_bytes), (size_t)n * r->slot_bytes,
-				 "a reducing channel");
+	r->slots = cmi_must_have(cmi_mem_alloc(pe->node->machine, (size_t)n * r->slot_bytes),
+				 (size_t)n * r->slot_bytes, "a reducing channel");
 	r->buf = buf;
 	r->op = op;
 	r->n = r->n_left = n;
@@ -90,7 +94,7 @@ void CkReducingReady(CkReducing *r)
 		layer_ends(pe)->ready(pe, r->part[i]->end);
 }
 
-/* ---- the beginning and the end -------------------------------------------------------------------------------- */
+/* ---- the beginning and the end --------------------------------------------------------------- */
 
 static int by_index(const void *a, const void *b)
 {
@@ -114,12 +118,13 @@ static void check_reduced(struct pe *pe, int n, const void *buf, size_t bytes, u
 	if (!how || !how->value_bytes)
 		csd_abort(pe, "%s: %s does not combine value by value", what, reducer_name(pe, op));
 	if (!bytes || bytes % how->value_bytes)
-		csd_abort(pe, "%s: %zu bytes are no whole number of values of %s, which have %u", what, bytes, how->name,
-			  how->value_bytes);
+		csd_abort(pe, "%s: %zu bytes are no whole number of values of %s, which have %u",
+			  what, bytes, how->name, how->value_bytes);
 }
 
-struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry, const CkElement *from, int n,
-					int tag, void *buf, size_t bytes, CkReduction op)
+struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry,
+					const CkElement *from, int n, int tag, void *buf,
+					size_t bytes, CkReduction op)
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a reducing channel");
@@ -135,8 +140,11 @@ struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int
 	for (int i = 0; i < n; i++) {
 		const struct channel_name name = { sorted[i], { obj->coll->id, obj->index, 0 }, entry, tag };
 
-		r->part[i] = end_receive(pe, obj, &name, (struct csd_receiving){ .buf = slot(r, i), .bytes = bytes,
-										  .counted = true }, &r->group);
+		r->part[i] =
+			end_receive(pe, obj, &name,
+				    (struct csd_receiving){
+					    .buf = slot(r, i), .bytes = bytes, .counted = true },
+				    &r->group);
 	}
 	free(sorted);
 	return r;
@@ -150,7 +158,7 @@ void CkReducingDestroy(CkReducing *r)
 		CkChannelDestroy(r->part[i]);
 }
 
-/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- as bytes -------------------------------------------------------------------------------- */
 
 /* Deleting the last part deletes the rest. */
 static void pup_slots(pup_er p, CkReducing *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * built_in.c: the runtime's own types of messages. All but CkMessage begin with a CkReductionMsg, because
- * that is what callbacks bring. So the same handler serves callbacks and calls.
+ * built_in.c: the runtime's own types of messages. All but CkMessage begin with a CkReductionMsg,
+ * because that is what callbacks bring. So the same handler serves callbacks and calls.
  */
 #include <string.h>
 
@@ -19,10 +19,12 @@ static bool any_fits(const void *m, size_t bytes)
 	return true;
 }
 
-const CkGenMessage ck_type_CkReductionMsg = { "CkReductionMsg", NULL, NULL, NULL, CkGen_resultFits };
+const CkGenMessage ck_type_CkReductionMsg = { "CkReductionMsg", NULL, NULL, NULL,
+					      CkGen_resultFits };
 const CkGenMessage ck_type_CkDataMsg = { "CkDataMsg", NULL, NULL, NULL, CkGen_resultFits };
 const CkGenMessage ck_type_CkQdMsg = { "CkQdMsg", NULL, NULL, NULL, CkGen_resultFits };
-const CkGenMessage ck_type_CkArrayCreatedMsg = { "CkArrayCreatedMsg", NULL, NULL, NULL, created_fits };
+const CkGenMessage ck_type_CkArrayCreatedMsg = { "CkArrayCreatedMsg", NULL, NULL, NULL,
+						 created_fits };
 const CkGenMessage ck_type_CkMessage = { "CkMessage", NULL, NULL, NULL, any_fits };
 
 CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data)
@@ -42,7 +44,8 @@ CkQdMsg *CkQdMsg_alloc(void)
 	return (CkQdMsg *)CkDataMsg_buildNew(0, NULL);
 }
 
-_Static_assert(offsetof(CkArrayCreatedMsg, aid) == sizeof(CkReductionMsg), "the id is the message's data");
+_Static_assert(offsetof(CkArrayCreatedMsg, aid) == sizeof(CkReductionMsg),
+	       "the id is the message's data");
 
 CkArrayCreatedMsg *CkArrayCreatedMsg_alloc(CkArrayID aid)
 {

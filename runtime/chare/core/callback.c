@@ -33,7 +33,8 @@ static bool lies_in(struct ck_obj *obj, const void *p)
 	return (uintptr_t)p - (uintptr_t)self_of(obj) < obj->coll->type->bytes;
 }
 
-/* In checked mode: the element in whose struct the context lies, which may move before the callback fires. */
+/* In checked mode: the element in whose struct the context lies, which may move before the callback
+ * fires. */
 static void note_element(const struct pe *pe, CkCallback *cb)
 {
 	struct ck_obj *obj = ck_of(pe)->now.obj;
@@ -264,10 +265,14 @@ static void check_element(struct pe *pe, const CkCallback *cb)
 	char name[128];
 
 	if (!obj || !lies_in(obj, cb->ctx))
-		csd_abort(pe, "a callback brings its result to a C function whose context (%p) lay in %s, which %s: fire it "
-			  "before the element moves, or use a callback to an entry method", cb->ctx,
-			  c->type ? element_describe(c->type, cb->index, name, sizeof name) : "an element",
-			  obj ? "has moved meanwhile" : "is not on this PE any more");
+		csd_abort(
+			pe,
+			"a callback brings its result to a C function whose context (%p) lay in %s, which %s: fire it "
+			"before the element moves, or use a callback to an entry method",
+			cb->ctx,
+			c->type ? element_describe(c->type, cb->index, name, sizeof name) :
+				  "an element",
+			obj ? "has moved meanwhile" : "is not on this PE any more");
 }
 
 static void call_arrived(struct pe *pe, struct cmi_msg *m)
@@ -287,8 +292,11 @@ static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
 	const char *why = shape_result(env, sizeof(CkCallback));
 	const CkCallback *cb = why ? NULL : callback_at((struct ck_env *)(uintptr_t)env);
 
-	return why ? why : cb->kind != CB_FUNCTION || cb->pe != pe->id || !cb->fn ? "its function is not one of this PE" :
-	       cb->id ? shape_id(pe, cb->id) : NULL;
+	return why ? why :
+	       cb->kind != CB_FUNCTION || cb->pe != pe->id || !cb->fn ?
+		     "its function is not one of this PE" :
+	       cb->id ? shape_id(pe, cb->id) :
+			NULL;
 }
 
 static const struct ck_handler handlers[] = {

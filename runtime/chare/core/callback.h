@@ -38,20 +38,29 @@ static inline CkCallback *callback_at(struct ck_env *env)
 }
 
 CkCallback callback_make(enum callback_kind kind);
-/** Make a callback to an entry method. It holds the chare's number, which means the same on every node. */
+/** Make a callback to an entry method. It holds the chare's number, which means the same on every
+ * node. */
 CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
 			     CkIndex index, int entry);
 /** The number that CkCallbackSetRefNum set, or 0. */
-static inline int32_t callback_refnum(const CkCallback *cb) { return (int32_t)(uint32_t)cb->reserved[0]; }
-/** Give a result its callback's reference number. Results leave by callback_send, or go to elements of their own
- * collection (reduce/result.c); both begin with this, whatever the target and however it is reached. */
-static inline void callback_stamp(const CkCallback *cb, struct ck_env *env) { env->refnum = callback_refnum(cb); }
+static inline int32_t callback_refnum(const CkCallback *cb)
+{
+	return (int32_t)(uint32_t)cb->reserved[0];
+}
+/** Give a result its callback's reference number. Results leave by callback_send, or go to elements
+ * of their own collection (reduce/result.c); both begin with this, whatever the target and however
+ * it is reached. */
+static inline void callback_stamp(const CkCallback *cb, struct ck_env *env)
+{
+	env->refnum = callback_refnum(cb);
+}
 /** Fire a callback with a message from callback_msg. Takes the message. */
 void callback_send(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 /** Fire a callback with a copy of the data. */
 void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const void *data,
 		   uint64_t count, uint64_t bytes);
-/** Make the message a call of the callback's entry: fill in all but the target. Returns the chare. */
+/** Make the message a call of the callback's entry: fill in all but the target. Returns the
+ * chare. */
 const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 /** The chare that the callback's entry belongs to. */
 const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb);

@@ -10,7 +10,7 @@
 #include "objects/index.h"
 #include "message.h"
 
-/* ---- calls where no PE runs --------------------------------------------------------------------- */
+/* ---- calls where no PE runs ------------------------------------------------------------------ */
 
 /* What ckci prints calls CkGen_f; the program has called X_f. */
 void ck_no_pe(const char *function)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe.h: how reports name elements, collections and threads, and what all parts have to say of what waits
+ * describe.h: how reports name elements, collections and threads, and what all parts have to say of
+ * what waits
  * (`describe` of struct ck_part).
  */
 #ifndef CK_DESCRIBE_H
@@ -9,7 +10,8 @@
 #include "../../scheduler/cth.h"
 #include "objects/state.h"
 
-/** "Cell(3, 4)", "Member of PE 2", "Branch of node 1", "Main", "Lone 5 of PE 0" (the fifth that PE 0 made). */
+/** "Cell(3, 4)", "Member of PE 2", "Branch of node 1", "Main", "Lone 5 of PE 0" (the fifth that PE
+ * 0 made). */
 const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, size_t len);
 static inline const char *obj_describe(const struct ck_obj *obj, char *buf, size_t len)
 {

@@ -63,7 +63,7 @@ void *CkGen_allocMsg(size_t bytes)
 	return payload;
 }
 
-/* ---- the section behind a payload -------------------------------------------------------------- */
+/* ---- the section behind a payload ------------------------------------------------------------ */
 
 /* Where the message has room for it. */
 static bool put_behind(struct ck_env *env, const void *behind, size_t n)
@@ -104,9 +104,10 @@ CkSection env_section(const struct ck_env *env)
 	return section;
 }
 
-/* ---- a copy for one element ------------------------------------------------------------------- */
+/* ---- a copy for one element ------------------------------------------------------------------ */
 
-struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const void *behind, size_t n)
+struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const void *behind,
+				size_t n)
 {
 	struct msg_prio *wide = env->head.flags & CMI_F_WIDE ? csd_save_prio(&env->head) : NULL;
 	const size_t bytes = env->head.size - sizeof *env - (wide ? wide->bytes : 0);

@@ -21,15 +21,16 @@ static inline struct ck_env *env_fresh(struct cmi_msg *m, size_t size)
 struct ck_env *env_new(struct pe *pe, int handler, size_t payload_bytes);
 /** A copy that the caller owns alone and may change. */
 struct ck_env *own_copy(struct pe *pe, const struct ck_env *env);
-/** A multicast's copy for a member on another PE becomes a call of that element, whose head has no room
- * for the section. So the section goes behind the payload, before a wide priority. env_add_section
- * returns false, and leaves the message as it is, if its memory is too short; env_drop_section is the
- * reverse. Neither may be called while there is a wide priority. */
+/** A multicast's copy for a member on another PE becomes a call of that element, whose head has no
+ * room for the section. So the section goes behind the payload, before a wide priority.
+ * env_add_section returns false, and leaves the message as it is, if its memory is too short;
+ * env_drop_section is the reverse. Neither may be called while there is a wide priority. */
 bool env_add_section(struct ck_env *env, CkSection section);
 CkSection env_drop_section(struct ck_env *env);
-/** A copy of what goes to several elements, to become the call of one: with n bytes more behind the payload, before a wide
- * priority. The caller owns it, and addresses it. */
-struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const void *behind, size_t n);
+/** A copy of what goes to several elements, to become the call of one: with n bytes more behind the
+ * payload, before a wide priority. The caller owns it, and addresses it. */
+struct ck_env *env_copy_for_one(struct pe *pe, const struct ck_env *env, const void *behind,
+				size_t n);
 /** The same of a message that the caller gives up, or in its place, where it has room. */
 struct ck_env *env_add_behind(struct pe *pe, struct ck_env *env, const void *behind, size_t n);
 /** Take n bytes from behind the payload again. */
@@ -48,7 +49,8 @@ static inline void env_unref(struct pe *pe, struct ck_env *env)
 	else
 		env_unref_shared(pe, env);
 }
-/** Send copies to this PE's children in the tree of env->root, once. The caller still owns `env`. */
+/** Send copies to this PE's children in the tree of env->root, once. The caller still owns
+ * `env`. */
 void bcast_forward(struct pe *pe, struct ck_env *env);
 /** The same in the tree of `root`, for messages that do not name it. */
 void bcast_forward_from(struct pe *pe, struct ck_env *env, int root);

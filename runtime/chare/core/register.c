@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * register.c: the program's tables on one node. ckci prints constant tables. This file puts them in
- * one order, checks them, and mixes them into the fingerprint that all nodes compare at start. So two
- * different builds of a program never talk to each other.
+ * one order, checks them, and mixes them into the fingerprint that all nodes compare at start. So
+ * two different builds of a program never talk to each other.
  */
 #include "register.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -97,8 +97,8 @@ static bool on_path(const struct path *p, const CkGenModule *m)
 	return false;
 }
 
-/* List the modules that a module names, then the module, each once. So a module's functions and main
- * chares can rely on the modules that it names. Modules may name each other. */
+/* List the modules that a module names, then the module, each once. So a module's functions and
+ * main chares can rely on the modules that it names. Modules may name each other. */
 static int add_modules(struct node *node, const CkGenModule *m, const struct path *from)
 {
 	const struct path here = { m, from };
@@ -201,8 +201,8 @@ int map_by_name(const struct ck_node *ck, const char *name)
 }
 
 /* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
-void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except, const struct entry_calls *by,
-		       CkGenEntry *to)
+void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except,
+		       const struct entry_calls *by, CkGenEntry *to)
 {
 	memcpy(to, under, (size_t)type->n_entries * sizeof *to);
 	for (CkGenEntry *e = to; e < to + type->n_entries; e++) {

@@ -7,7 +7,8 @@
 
 #include "objects/state.h"
 
-/** Called on the main thread, before any PE runs. Returns 0, or a negative errno after printing why. */
+/** Called on the main thread, before any PE runs. Returns 0, or a negative errno after printing
+ * why. */
 int register_program(struct node *node);
 void unregister_program(struct node *node);
 
@@ -16,10 +17,10 @@ struct entry_calls {
 	CkGenCall call, reduced;
 	CkGenAnswer answer;
 };
-/** Copy the type's entries from `under` to `to`, [n_entries]. Those that run a handler, and have none of the flags
- * `except`, are called by these functions then, each where the entry has one. */
-void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except, const struct entry_calls *by,
-		       CkGenEntry *to);
+/** Copy the type's entries from `under` to `to`, [n_entries]. Those that run a handler, and have
+ * none of the flags `except`, are called by these functions then, each where the entry has one. */
+void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except,
+		       const struct entry_calls *by, CkGenEntry *to);
 
 /** The table by which entries of the type are called in this job: the type's own, or that of the
  * room which has laid one over it last. A room that measures calls lays a table over when the

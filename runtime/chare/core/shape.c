@@ -73,8 +73,8 @@ const char *shape_callback(struct pe *pe, const CkCallback *cb)
 	return NULL;
 }
 
-/* nocopy arrays: a copy lies in the payload; what is lent lies in memory that this process has mapped; a plain
- * pointer means something in the caller's process only. */
+/* nocopy arrays: a copy lies in the payload; what is lent lies in memory that this process has
+ * mapped; a plain pointer means something in the caller's process only. */
 static bool ncpy_fit(struct pe *pe, const CkGenEntry *e, const struct ck_env *env, size_t room)
 {
 	const struct cmi_job *job = pe->node->job;
@@ -93,7 +93,8 @@ static bool ncpy_fit(struct pe *pe, const CkGenEntry *e, const struct ck_env *en
 	return true;
 }
 
-const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env, size_t room)
+const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env,
+			 size_t room)
 {
 	const CkGenEntry *e = &type->entries[entry];
 
@@ -105,7 +106,9 @@ const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const
 		return env->flags & (CK_ENV_PACKED | CK_CALL_LENT | CK_CALL_POSTED) ?
 		       "it is a result, and a call with parameters" : shape_values(env);
 	if (env->flags & CK_ENV_PACKED)
-		return e->flags & CKGEN_MESSAGE && e->message->unpack ? NULL : "its message is packed and should not be";
+		return e->flags & CKGEN_MESSAGE && e->message->unpack ?
+			       NULL :
+			       "its message is packed and should not be";
 	if (e->least != UINT32_MAX)
 		return room + sizeof *env >= e->least ? NULL : "it is too short for the entry's parameters";
 	if ((e->fits && !e->fits(env + 1, room)) || (e->n_ncpy && !ncpy_fit(pe, e, env, room)))

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shape.h: what the handlers of chare messages check of a message that comes from another process, as far as
- * several of them check it. Each function returns NULL, or what does not fit, for csd_shape.misfit.
+ * shape.h: what the handlers of chare messages check of a message that comes from another process,
+ * as far as several of them check it. Each function returns NULL, or what does not fit, for
+ * csd_shape.misfit.
  */
 #ifndef CK_SHAPE_H
 #define CK_SHAPE_H
 
 #include "objects/state.h"
 
-/** Calls carry their seal where the number of holders stands: head.word may be a priority, or who asked. */
+/** Calls carry their seal where the number of holders stands: head.word may be a priority, or who
+ * asked. */
 #define CK_SEAL_CALL .seal_at = offsetof(struct ck_env, refs), .open = 1
 /** The shape of a call: with any priority, with lent arrays (CMI_F_HERE), and at least a head. */
-#define CK_SHAPE_CALL .least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_HERE, CK_SEAL_CALL
+#define CK_SHAPE_CALL                                                                              \
+	.least = sizeof(struct ck_env), .may = CSD_F_QUEUEING | CMI_F_HERE, CK_SEAL_CALL
 /** The shape of other messages with a struct ck_env, and of those that are just one struct. */
 #define CK_SHAPE_ENV .least = sizeof(struct ck_env)
 #define CK_SHAPE_STRUCT(s) .least = sizeof(s), .exact = true
@@ -45,12 +48,13 @@ const char *shape_callback(struct pe *pe, const CkCallback *cb);
 /** The bytes of a payload, without a wide priority or a section behind it. */
 size_t shape_room(const struct ck_env *env);
 
-/** The parameters of a call of that type lie within it. For entries without plain calls, and where `least`
- * has said no. */
+/** The parameters of a call of that type lie within it. For entries without plain calls, and where
+ * `least` has said no. */
 const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env);
 
 /** The same where the payload has `room` bytes. */
-const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env, size_t room);
+const char *shape_params(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env,
+			 size_t room);
 
 /** The same for a call of elements of that collection, whose type may not be known yet. */
 const char *shape_call_of(struct pe *pe, const struct collection *c, const struct ck_env *env);

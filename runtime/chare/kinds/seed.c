@@ -75,7 +75,7 @@ static uint64_t load_of(const struct seed *s)
 	return s->held > s->queued ? s->held : s->queued;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static void tell_load(struct pe *pe, struct seed *s)
 {
@@ -132,7 +132,7 @@ static void seed_load_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* ---- start ------------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static void add_neighbour(struct pe *pe, struct seed *s, int distance)
 {
@@ -169,7 +169,7 @@ static void seed_pe_start(struct pe *pe)
 		CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, idle, pe);
 }
 
-/* ---- choosing --------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static int random_pe(struct pe *pe, struct seed *s)
 {

@@ -76,7 +76,7 @@ static struct single *single_of(struct pe *pe)
 	return s;
 }
 
-/* ---- which creations have come ------------------------------------------------------------------ */
+/* ---- which creations have come --------------------------------------------------------------- */
 
 static bool bit_of(const struct born *b, uint64_t number)
 {
@@ -141,7 +141,7 @@ static bool was_born(struct pe *pe, uint64_t id, int src_pe)
 	return number <= b->upto || (number - b->upto <= b->n_bits && bit_of(b, number));
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, struct ck_env *env)
 {
@@ -193,7 +193,7 @@ static void single_call_arrived(struct pe *pe, struct cmi_msg *m)
 		not_there(pe, at, env);
 }
 
-/* ---- creation ------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 {
@@ -271,7 +271,7 @@ CkChareID CkGen_thisChare(const void *self)
 	return (CkChareID){ id_of(obj_of(self)), ck_self()->id, 0 };
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void single_destroy(struct pe *pe, struct ck_obj *obj)
 {
@@ -318,7 +318,7 @@ static void single_pe_free(struct pe *pe)
 	free(s->born);
 }
 
-/* ---- stubs ---------------------------------------------------------------------------------------- */
+/* ---- stubs ----------------------------------------------------------------------------------- */
 
 CkChareID CkGen_newChare(const CkGenChare *chare, int where, void *payload, const CkEntryOptions *o)
 {
@@ -361,7 +361,7 @@ CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
 	return callback_of_entry(CB_CHARE, chare, id.id, (CkIndex){ { id.pe, 0, 0 } }, entry);
 }
 
-/* ---- for the watchdog ------------------------------------------------------------------------------- */
+/* ---- for the watchdog ------------------------------------------------------------------------ */
 
 static void single_describe(struct pe *pe, struct csd_told *to)
 {
@@ -376,7 +376,7 @@ static void single_describe(struct pe *pe, struct csd_told *to)
 				 (unsigned long long)ck_name_number(at->key));
 }
 
-/* ---- the part -------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void send_to_chare(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {

@@ -5,8 +5,8 @@
  * mapped (CkRdmaAlloc, messages) is lent to them in the same way; the message carries a reference.
  *
  * A call that leaves the node otherwise, or goes to several elements, carries a copy of the array
- * behind the payload, and the callback fires at once. Between nodes of one host that is the only copy,
- * because they hand over the message by reference. Letting the receiver fetch the data with
+ * behind the payload, and the callback fires at once. Between nodes of one host that is the only
+ * copy, because they hand over the message by reference. Letting the receiver fetch the data with
  * process_vm_readv is also one copy, but was slower at every size (bench/lend): 6.4 us a round trip
  * instead of 2.3 at 10 kB, 34 instead of 27 at 100 kB, 246 instead of 91 at 1 MB.
  */
@@ -40,7 +40,8 @@ static CkGenNcpy *descriptor(struct ck_env *env, const CkGenEntry *e, int i)
 	return ncpy_at(env, e->ncpy[i]);
 }
 
-/* Tell the caller that it has its memory back. A message that several PEs share has no callback left. */
+/* Tell the caller that it has its memory back. A message that several PEs share has no callback
+ * left. */
 static void fire_done(struct pe *pe, CkGenNcpy *d)
 {
 	CkNcpyBuffer b;
@@ -98,8 +99,9 @@ static struct ck_env *longer(struct pe *pe, const struct ck_env *env, size_t siz
 	return copy;
 }
 
-/* A reference by which dst_pe can read the array where it lies; 0: the array must be copied. For a small
- * array the answer for the callback costs more than a copy. dst_pe -1: several PEs, or not known yet. */
+/* A reference by which dst_pe can read the array where it lies; 0: the array must be copied. For a
+ * small array the answer for the callback costs more than a copy. dst_pe -1: several PEs, or not
+ * known yet. */
 static uint64_t lend_to(const struct pe *pe, int dst_pe, const CkGenNcpy *d)
 {
 	if (dst_pe < 0 || d->ref || d->bytes < LEND_LEAST)
@@ -107,7 +109,8 @@ static uint64_t lend_to(const struct pe *pe, int dst_pe, const CkGenNcpy *d)
 	return cmi_shared_ref(pe->wire, dst_pe, d->ptr, d->bytes);
 }
 
-/* Decide for each array whether it is lent or copied. Returns the end of the payload with the copies. */
+/* Decide for each array whether it is lent or copied. Returns the end of the payload with the
+ * copies. */
 static size_t lay_out(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env)
 {
 	size_t end = env->head.size - sizeof *env;

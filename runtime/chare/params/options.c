@@ -7,7 +7,8 @@
 
 /* ---- priority ---------------------------------------------------------------------------- */
 
-/* Every group that a program can name is announced on this PE, so a call need not wait for group_dep
+/* Every group that a program can name is announced on this PE, so a call need not wait for
+ * group_dep
  * (place/announce.c). Whether such a collection can exist is all that is left to ask. */
 static bool may_be_collection(const struct pe *pe, uint64_t id)
 {
@@ -101,7 +102,7 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 	return set_priority(pe, env, o);
 }
 
-/* ---- what a program asks and sets ------------------------------------------------------------- */
+/* ---- what a program asks and sets ------------------------------------------------------------ */
 
 static struct ck_env *program_env(void *msg, const char *who)
 {

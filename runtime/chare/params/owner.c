@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owner.c: in checked mode, who owns a user's message. `mark` in the message's head says so, and every
- * Ck function that is given a message checks it. A freed message rests for a while, filled with a
- * pattern, before its memory is used again. So the runtime finds a second free, and a send or a write
- * after the free. Elements that have left their process rest in the same way. Without CK_CHECK=1 nothing calls
- * this file.
+ * owner.c: in checked mode, who owns a user's message. `mark` in the message's head says so, and
+ * every Ck function that is given a message checks it. A freed message rests for a while, filled
+ * with a pattern, before its memory is used again. So the runtime finds a second free, and a send
+ * or a write after the free. Elements that have left their process rest in the same way. Without
+ * CK_CHECK=1 nothing calls this file.
  */
 #include "params.h"
 
@@ -108,7 +108,8 @@ static void release_oldest(struct pe *pe)
 	csd_msg_free(pe, &env->head);
 }
 
-/* Only memory of this PE rests here. Other memory goes back at once, because its PE waits for it. */
+/* Only memory of this PE rests here. Other memory goes back at once, because its PE waits for
+ * it. */
 static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
 {
 	env->head.mark = (uint8_t)owner;
@@ -128,8 +129,9 @@ void owner_free(struct pe *pe, struct ck_env *env)
 	rest(pe, env, OWNER_NOBODY);
 }
 
-/* A copy leaves for the other node, and the message itself rests. Otherwise the machine would write its
- * own mark into the message, and other processes would read what a second owner writes to it. */
+/* A copy leaves for the other node, and the message itself rests. Otherwise the machine would write
+ * its own mark into the message, and other processes would read what a second owner writes to
+ * it. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
@@ -140,7 +142,7 @@ struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 	return copy;
 }
 
-/* ---- elements --------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static void release_element(struct pe *pe, struct ck_obj *obj)
 {
@@ -148,8 +150,11 @@ static void release_element(struct pe *pe, struct ck_obj *obj)
 	char name[128];
 
 	if (at < bytes)
-		csd_abort(pe, "%s was written to after it had left this process (%p, at offset %zu): by a pointer "
-			  "to it or a timer", obj_describe(obj, name, sizeof name), self_of(obj), at);
+		csd_abort(
+			pe,
+			"%s was written to after it had left this process (%p, at offset %zu): by a pointer "
+			"to it or a timer",
+			obj_describe(obj, name, sizeof name), self_of(obj), at);
 	free(obj);
 }
 
@@ -162,7 +167,7 @@ void owner_free_element(struct pe *pe, struct ck_obj *obj)
 	*place = obj;
 }
 
-/* ---- the part ----------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void owner_pe_start(struct pe *pe)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.c: messages that the program packs itself (`message [packed] M;` in the .ci file). They may hold
- * any pointers. Within a node they travel as they are. A message that leaves the node, or has to be copied,
- * travels in the form that M_pack makes of it, flagged CK_ENV_PACKED. M_unpack converts it back just
- * before the handler.
+ * pack.c: messages that the program packs itself (`message [packed] M;` in the .ci file). They may
+ * hold any pointers. Within a node they travel as they are. A message that leaves the node, or has
+ * to be copied, travels in the form that M_pack makes of it, flagged CK_ENV_PACKED. M_unpack
+ * converts it back just before the handler.
  *
- * Calls with nocopy arrays also have two forms (ncpy.c). A message in the form for this node only has
- * CMI_F_HERE; csd_send calls ck_leaving before it sends such a message elsewhere.
+ * Calls with nocopy arrays also have two forms (ncpy.c). A message in the form for this node only
+ * has CMI_F_HERE; csd_send calls ck_leaving before it sends such a message elsewhere.
  */
 #include "params.h"
 

@@ -16,7 +16,7 @@
 enum { PART_OWNER = 2 };
 extern const struct ck_part owner_part;
 
-/* ---- owner.c: who owns a user's message, in checked mode ---------------------------------------- */
+/* ---- owner.c: who owns a user's message, in checked mode ------------------------------------- */
 
 void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
 void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
@@ -28,8 +28,8 @@ void owner_free_element(struct pe *pe, struct ck_obj *obj);
 /** The copy that leaves for another node in place of `env`. Takes `env`. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
 
-/** Note that a `when` has the message while other code runs. *holder points to the message; it becomes
- * NULL when the program gives the message away or frees it. */
+/** Note that a `when` has the message while other code runs. *holder points to the message; it
+ * becomes NULL when the program gives the message away or frees it. */
 static inline void owner_lend(struct ck_env *env, void **holder)
 {
 	env->head.mark = OWNER_WHEN;
@@ -43,7 +43,7 @@ static inline void owner_let_go(struct ck_env *env)
 	env->head.mark = OWNER_PROGRAM;
 }
 
-/* ---- pack.c: messages that the program packs itself ------------------------------------------------ */
+/* ---- pack.c: messages that the program packs itself ------------------------------------------ */
 
 struct ck_env *message_pack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
 struct ck_env *message_unpack(struct pe *pe, const CkGenMessage *type, struct ck_env *env);
@@ -54,7 +54,7 @@ struct ck_env *env_for_others(struct pe *pe, const CkGenEntry *e, struct ck_env 
 /** The scheduler calls this when a message with CMI_F_HERE is about to leave the node. */
 struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m);
 
-/* ---- ncpy.c: nocopy arrays ---------------------------------------------------------------------------- */
+/* ---- ncpy.c: nocopy arrays ------------------------------------------------------------------- */
 
 struct ck_env *ncpy_leave(struct pe *pe, int dst_pe, const CkGenEntry *e, struct ck_env *env);
 /** Before the handler: set the pointers to arrays that were lent to this process. */
@@ -63,52 +63,56 @@ static inline CkGenNcpy *ncpy_at(struct ck_env *env, uint32_t offset)
 {
 	return (CkGenNcpy *)(void *)((char *)payload_of(env) + offset);
 }
-/** Copy the first `bytes` bytes of an array, which has arrived, to where the receiver wants them, and tell
- * the caller. */
+/** Copy the first `bytes` bytes of an array, which has arrived, to where the receiver wants them,
+ * and tell the caller. */
 void ncpy_copy_out(struct pe *pe, struct ck_env *env, CkGenNcpy *d, void *to, size_t bytes);
 /** After the handler: tell the caller that it has its memory back. */
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 
-/* ---- pup_object.c ---------------------------------------------------------------------------------------------- */
+/* ---- pup_object.c ---------------------------------------------------------------------------- */
 
-/** Free the objects that were unpacked for the running handler: all, or those made after `until`. */
+/** Free the objects that were unpacked for the running handler: all, or those made after
+ * `until`. */
 void pup_forget(struct pe *pe);
 void pup_forget_until(struct pe *pe, struct pup_block *until);
 
-/* ---- pup.c, for pup functions of other rooms ---------------------------------------------------------------------- */
+/* ---- pup.c, for pup functions of other rooms ------------------------------------------------- */
 
 /** The element that is packed; NULL: it is not about one. */
 struct ck_obj *pup_element(pup_er p);
 /** End the job because a pup function did something wrong; the line begins with who it is about. */
-_Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+_Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), cold));
 
-/* ---- pup_element.c: an element of an array as bytes ------------------------------------------------------------ */
+/* ---- pup_element.c: an element of an array as bytes ------------------------------------------ */
 
 /** Whether the elements of this type can be packed: `pup X;`. The functions below need that. */
 static inline bool element_has_pup(const CkGenChare *type) { return type->pup != NULL; }
 /** The bytes of the user's struct, packed by X_pup. */
 size_t element_size(struct pe *pe, struct ck_obj *obj);
-/** The memory of an element, in order, without overlaps: its struct, and what X_pup packs or allocates elsewhere. Returns
- * the number of pieces; *pieces_p is of malloc, and the caller's. */
+/** The memory of an element, in order, without overlaps: its struct, and what X_pup packs or
+ * allocates elsewhere. Returns the number of pieces; *pieces_p is of malloc, and the caller's. */
 size_t element_pieces(struct pe *pe, struct ck_obj *obj, struct csd_piece **pieces_p);
 /** Pack it to the n bytes at `to`; n is what element_size said. */
 void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n);
-/** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote. The caller calls
- * type->on_arrived when the element is in its tables. */
+/** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote.
+ * The caller calls type->on_arrived when the element is in its tables. */
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 /** Free what pup_alloc gave, or would have given. `obj` itself stays, for element_free. */
 void element_delete(struct pe *pe, struct ck_obj *obj);
-/** Free an element's own memory behind element_delete. In checked mode it rests first, filled with a pattern, and
- * a program that writes to it is found when 64 more have left, or at the end. Takes obj. */
+/** Free an element's own memory behind element_delete. In checked mode it rests first, filled with
+ * a pattern, and a program that writes to it is found when 64 more have left, or at the end. Takes
+ * obj. */
 void element_free(struct pe *pe, struct ck_obj *obj);
-/** Pack, unpack into a copy full of a pattern, pack again and compare, also the copy's memory with the element's (pup_check.c):
- * abort with what X_pup does wrong. The element stays as it is. May be called at any time between its handlers. */
+/** Pack, unpack into a copy full of a pattern, pack again and compare, also the copy's memory with
+ * the element's (pup_check.c): abort with what X_pup does wrong. The element stays as it is. May be
+ * called at any time between its handlers. */
 void element_check(struct pe *pe, struct ck_obj *obj);
 
-/* ---- options.c -------------------------------------------------------------------------------------------- */
+/* ---- options.c ------------------------------------------------------------------------------- */
 
-/** Give the message what the entry's attributes and the caller's options ask for. Takes the message.
- * `flags` are those of the message's last journey. */
+/** Give the message what the entry's attributes and the caller's options ask for. Takes the
+ * message. `flags` are those of the message's last journey. */
 struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
 			     uint8_t flags, const CkEntryOptions *o);
 

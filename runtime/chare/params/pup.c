@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup.c: the bytes that a pup function of the program packs or unpacks. pup_object.c and pup_element.c run such functions.
+ * pup.c: the bytes that a pup function of the program packs or unpacks. pup_object.c and
+ * pup_element.c run such functions.
  */
 #include "pup_int.h"
 

@@ -8,14 +8,16 @@
  *	compare                     <----  pack again: the image must be the same
  *	compare                     <----  its memory: no byte may still have the pattern
  *
- * An image does not show what is not in it, so the copy is compared with the element, too: with its struct, and with what
- * pup_alloc was given. A byte that still has the pattern has been forgotten, with three exceptions. It was 0, as it will be
- * after a move. It is padding. Or the function said that it need not come back (pup_skip).
+ * An image does not show what is not in it, so the copy is compared with the element, too: with its
+ * struct, and with what pup_alloc was given. A byte that still has the pattern has been forgotten,
+ * with three exceptions. It was 0, as it will be after a move. It is padding. Or the function said
+ * that it need not come back (pup_skip).
  *
- * The pattern is not all that the copy has. A word that is 0 in the element stays 0, and one that may be an address becomes
- * NULL: functions may rely on memory being 0 before unpacking, and leave alone what they packed nothing for. What the first
- * copy shows is confirmed by a second, because a function may set a byte to the pattern's value by chance, and a pointer to
- * NULL on purpose: there the pattern is another, and the struct's pointers that the function did not need get it, too.
+ * The pattern is not all that the copy has. A word that is 0 in the element stays 0, and one that
+ * may be an address becomes NULL: functions may rely on memory being 0 before unpacking, and leave
+ * alone what they packed nothing for. What the first copy shows is confirmed by a second, because a
+ * function may set a byte to the pattern's value by chance, and a pointer to NULL on purpose: there
+ * the pattern is another, and the struct's pointers that the function did not need get it, too.
  */
 #include "pup_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -30,25 +32,28 @@
 /** A piece of the element's memory. */
 struct region {
 	size_t bytes;
-	unsigned char *was;       /* ours: the element's bytes; 0 where they do not matter; NULL: not compared */
-	unsigned char *left;      /* ours, behind `was`: the bits that no copy has set so far; 0 where they do not matter */
+	unsigned char *was;       /* ours: the element's bytes; 0 where they do not matter; NULL: not
+				   * compared */
+	unsigned char *left;      /* ours, behind `was`: the bits that no copy has set so far; 0 where they
+				   * do not matter */
 	bool is_struct;
 	bool padded;              /* nobody knows where it has padding */
 };
 
-/** How a copy's memory is filled. Region 0 is the struct; region k + 1 is the memory of the k-th pup_alloc. */
+/** How a copy's memory is filled. Region 0 is the struct; region k + 1 is the memory of the k-th
+ * pup_alloc. */
 struct pup_fill {
 	const struct region *region;
 	size_t n, n_made;
 	int round;
 };
 
-/* ---- addresses ---------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool may_be_address(uintptr_t word) { return word >> 32 && !(word >> 47); }
 
-/* Small numbers may be mapped, too, but are no heap. A page that has never been used is not taken for one that is
- * pointed to: address sanitizers reserve large parts of the address space. */
+/* Small numbers may be mapped, too, but are no heap. A page that has never been used is not taken
+ * for one that is pointed to: address sanitizers reserve large parts of the address space. */
 static bool is_address(uintptr_t word)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -64,12 +69,15 @@ void pup_look_for_address(struct CkPupEr *p, const void *v)
 
 	memcpy(&word, v, sizeof word);
 	if (is_address(word))
-		pup_fault(p, "packs the %zu bytes at offset %zu of the element as they are, and they look like an "
-			  "address (0x%llx): pack what the pointer points to, or skip it", sizeof word,
-			  (size_t)((const char *)v - (const char *)p->self), (unsigned long long)word);
+		pup_fault(
+			p,
+			"packs the %zu bytes at offset %zu of the element as they are, and they look like an "
+			"address (0x%llx): pack what the pointer points to, or skip it",
+			sizeof word, (size_t)((const char *)v - (const char *)p->self),
+			(unsigned long long)word);
 }
 
-/* ---- what the element has ------------------------------------------------------------------------------ */
+/* ---- what the element has -------------------------------------------------------------------- */
 
 void pup_note_block(struct CkPupEr *p, struct pup_gone block)
 {
@@ -134,7 +142,8 @@ static void check_blocks(struct CkPupEr *p)
 }
 
 /* The image; self: of the element, where addresses must not be packed as they are. */
-static unsigned char *packed(struct pe *pe, struct ck_obj *obj, size_t n, const void *self, struct pup_look *look)
+static unsigned char *packed(struct pe *pe, struct ck_obj *obj, size_t n, const void *self,
+			     struct pup_look *look)
 {
 	unsigned char *to = cmi_alloc(n, "a check of an element");
 	struct CkPupEr p = {
@@ -155,10 +164,10 @@ static void look_end(struct pup_look *look)
 	free(look->packed.piece);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
-/* Bits of padding do not matter; nor do bytes that the function skips. These are not even read: they may be the buffer of a
- * channel, into which another PE puts. */
+/* Bits of padding do not matter; nor do bytes that the function skips. These are not even read:
+ * they may be the buffer of a channel, into which another PE puts. */
 static void ignore(struct region *r, const unsigned char *at, const struct pup_pieces *skipped)
 {
 	for (size_t i = 0; i < skipped->n; i++) {
@@ -171,7 +180,8 @@ static void ignore(struct region *r, const unsigned char *at, const struct pup_p
 	}
 }
 
-static struct region region_of(const unsigned char *at, size_t bytes, void (*clear_padding)(void *), const struct pup_look *look)
+static struct region region_of(const unsigned char *at, size_t bytes, void (*clear_padding)(void *),
+			       const struct pup_look *look)
 {
 	struct region r = { .bytes = bytes, .padded = !clear_padding };
 
@@ -220,7 +230,8 @@ static uint64_t pattern(const struct region *r, size_t i, int round)
 	static const unsigned char byte[] = { PUP_UNSET, (unsigned char)~PUP_UNSET };
 	const uint64_t word = word_at(r, r->was, i);
 
-	if (!word || (round ? is_address(word) && !(r->is_struct && is_unset(r, i)) : may_be_address(word)))
+	if (!word ||
+	    (round ? is_address(word) && !(r->is_struct && is_unset(r, i)) : may_be_address(word)))
 		return 0;
 	return byte[round] * UINT64_C(0x0101010101010101);
 }
@@ -234,7 +245,8 @@ static void fill(const struct region *r, unsigned char *to, int round)
 	}
 }
 
-/* Note which bytes of a word the copy has set. Of an address that has become another one, some bytes may be 0. */
+/* Note which bytes of a word the copy has set. Of an address that has become another one, some
+ * bytes may be 0. */
 static void look_at_word(struct region *r, size_t i, uint64_t copy, int round)
 {
 	const uint64_t was = word_at(r, r->was, i), set = copy ^ pattern(r, i, round);
@@ -261,7 +273,7 @@ static void clear_pointers(const struct region *r, unsigned char *copy)
 			memset(copy + i, 0, sizeof(void *));
 }
 
-/* ---- a copy ------------------------------------------------------------------------------------------------- */
+/* ---- a copy ---------------------------------------------------------------------------------- */
 
 void pup_fill_size(struct CkPupEr *p, size_t bytes)
 {
@@ -269,8 +281,11 @@ void pup_fill_size(struct CkPupEr *p, size_t bytes)
 	const struct region *r = f->n_made < f->n ? &f->region[f->n_made + 1] : NULL;
 
 	if (r && r->bytes != bytes)
-		pup_fault(p, "calls pup_alloc for %zu bytes when it unpacks, and for %zu when it packs (call %zu): it must do "
-			  "the same each time, so unpack first what the size depends on", bytes, r->bytes, f->n_made + 1);
+		pup_fault(
+			p,
+			"calls pup_alloc for %zu bytes when it unpacks, and for %zu when it packs (call %zu): it must do "
+			"the same each time, so unpack first what the size depends on",
+			bytes, r->bytes, f->n_made + 1);
 }
 
 void pup_fill_new(struct CkPupEr *p, void *mem)
@@ -284,11 +299,13 @@ void pup_fill_new(struct CkPupEr *p, void *mem)
 }
 
 /* Another object that says it is this element: X_pup may ask for its index. */
-static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const unsigned char *from, size_t n,
-			       struct pup_fill *f)
+static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const unsigned char *from,
+			       size_t n, struct pup_fill *f)
 {
 	struct ck_obj *copy = cmi_alloc(sizeof *obj + obj->coll->type->bytes, "a check of an element");
-	struct CkPupEr p = { .mode = UNPACKING, .obj = copy, .from = (const char *)from, .limit = n, .fill = f };
+	struct CkPupEr p = {
+		.mode = UNPACKING, .obj = copy, .from = (const char *)from, .limit = n, .fill = f
+	};
 
 	memcpy(copy, obj, sizeof *obj);
 	fill(&f->region[0], self_of(copy), f->round);
@@ -297,7 +314,8 @@ static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const un
 	return copy;
 }
 
-static void compare(const struct ck_obj *obj, const unsigned char *a, const unsigned char *b, size_t n)
+static void compare(const struct ck_obj *obj, const unsigned char *a, const unsigned char *b,
+		    size_t n)
 {
 	const struct CkPupEr p = { .obj = obj };
 
@@ -307,7 +325,8 @@ static void compare(const struct ck_obj *obj, const unsigned char *a, const unsi
 				  "instead of 0x%02x", i, n, b[i], a[i]);
 }
 
-/* Memory that the copy does not have is not compared: a pointer to it has been forgotten, and is found in the struct. */
+/* Memory that the copy does not have is not compared: a pointer to it has been forgotten, and is
+ * found in the struct. */
 static void look_at_blocks(struct region *region, size_t n, const struct pup_look *its, int round)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -320,8 +339,8 @@ static void look_at_blocks(struct region *region, size_t n, const struct pup_loo
 	}
 }
 
-static void try_out(struct pe *pe, const struct ck_obj *obj, const unsigned char *image, size_t n, struct region *region,
-		    size_t n_blocks, int round)
+static void try_out(struct pe *pe, const struct ck_obj *obj, const unsigned char *image, size_t n,
+		    struct region *region, size_t n_blocks, int round)
 {
 	struct pup_fill f = { .region = region, .n = n_blocks, .round = round };
 	struct ck_obj *copy = unpacked(pe, obj, image, n, &f);
@@ -347,7 +366,7 @@ static void try_out(struct pe *pe, const struct ck_obj *obj, const unsigned char
 	free(b);
 }
 
-/* ---- what it forgets ------------------------------------------------------------------------------------------- */
+/* ---- what it forgets ------------------------------------------------------------------------- */
 
 static bool none_set(const struct region *r, size_t from, size_t to)
 {
@@ -357,8 +376,9 @@ static bool none_set(const struct region *r, size_t from, size_t to)
 	return true;
 }
 
-/* Whether a byte that nobody set can be padding. Padding follows a field, is shorter than the alignment of what it ends at,
- * and no type is aligned to more than a word here. So a word of which no byte was set has none, nor has a word's first byte. */
+/* Whether a byte that nobody set can be padding. Padding follows a field, is shorter than the
+ * alignment of what it ends at, and no type is aligned to more than a word here. So a word of which
+ * no byte was set has none, nor has a word's first byte. */
 static bool may_be_padding(const struct region *r, size_t i)
 {
 	const size_t word = i / 8 * 8, at = i % 8;
@@ -392,7 +412,8 @@ static bool any_forgotten(const struct region *region, size_t n)
 }
 
 /* "the 80 bytes that byte 16 of the struct points to" */
-static void describe_region(const struct region *region, size_t k, const void *at, char *buf, size_t len)
+static void describe_region(const struct region *region, size_t k, const void *at, char *buf,
+			    size_t len)
 {
 	const struct region *self = &region[0];
 
@@ -419,8 +440,10 @@ static void describe_bytes(const struct region *r, size_t from, size_t to, char 
 		snprintf(buf, len, "%sbytes %zu to %zu", pointer ? "the pointer in " : "", from, to - 1);
 }
 
-/* Bytes beside it that were 0 and that nobody set are most likely of the same field, or of others that are forgotten. */
-static void report(const struct ck_obj *obj, const struct region *region, size_t k, const struct pup_look *look)
+/* Bytes beside it that were 0 and that nobody set are most likely of the same field, or of others
+ * that are forgotten. */
+static void report(const struct ck_obj *obj, const struct region *region, size_t k,
+		   const struct pup_look *look)
 {
 	const struct CkPupEr p = { .obj = obj };
 	const struct region *r = &region[k];
@@ -436,8 +459,10 @@ static void report(const struct ck_obj *obj, const struct region *region, size_t
 		to++;
 	describe_bytes(r, from, to, what, sizeof what);
 	describe_region(region, k, k ? look->block[k - 1].p : NULL, where, sizeof where);
-	pup_fault(&p, "forgets %s of %s, which would be 0 after a move: pack it, or call pup_skip if it need not come back", what,
-		  where);
+	pup_fault(
+		&p,
+		"forgets %s of %s, which would be 0 after a move: pack it, or call pup_skip if it need not come back",
+		what, where);
 }
 
 void element_check(struct pe *pe, struct ck_obj *obj)

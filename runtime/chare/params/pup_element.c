@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_element.c: an element of an array as bytes, by the X_pup of its type: to leave its process, and to arrive in
- * another one.
+ * pup_element.c: an element of an array as bytes, by the X_pup of its type: to leave its process,
+ * and to arrive in another one.
  *
  *	here                                  there
  *	n = element_size
@@ -52,11 +52,13 @@ void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n)
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 {
 	const size_t more = obj->coll->more_bytes;
-	struct CkPupEr p = { .mode = UNPACKING, .obj = obj, .from = (const char *)from + more, .limit = n - more };
+	struct CkPupEr p = {
+		.mode = UNPACKING, .obj = obj, .from = (const char *)from + more, .limit = n - more
+	};
 
 	if (n < more)
-		csd_abort(pe, "an element of %s came with %zu bytes; %zu belong to the runtime", obj->coll->type->name,
-			  n, more);
+		csd_abort(pe, "an element of %s came with %zu bytes; %zu belong to the runtime",
+			  obj->coll->type->name, n, more);
 	if (more)
 		memcpy(obj_more(obj), from, more);
 	element_run(pe, &p, obj);
@@ -79,7 +81,7 @@ void element_free(struct pe *pe, struct ck_obj *obj)
 		free(obj);
 }
 
-/* ---- where its memory is ---------------------------------------------------------------------------- */
+/* ---- where its memory is --------------------------------------------------------------------- */
 
 void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 {
@@ -94,7 +96,8 @@ void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 
 static int by_place(const void *a, const void *b)
 {
-	const uintptr_t x = (uintptr_t)((const struct csd_piece *)a)->at, y = (uintptr_t)((const struct csd_piece *)b)->at;
+	const uintptr_t x = (uintptr_t)((const struct csd_piece *)a)->at,
+			y = (uintptr_t)((const struct csd_piece *)b)->at;
 
 	return (x > y) - (x < y);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_field.c: fields of an object that are more than bytes: what a pointer points to, strings, callbacks,
- * messages that an element keeps. NULL stays NULL.
+ * pup_field.c: fields of an object that are more than bytes: what a pointer points to, strings,
+ * callbacks, messages that an element keeps. NULL stays NULL.
  */
 #include "pup_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pointers ------------------------------------------------------------------------------------ */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 /* Whether there is something to pack or unpack: a byte in the packed form. */
 static bool is_there(pup_er p, const void *old)
@@ -60,7 +60,7 @@ void pup_string(pup_er p, char **s)
 	*s = CkGen_pupString(p, *s);
 }
 
-/* ---- callbacks ------------------------------------------------------------------------------------ */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
 /* A callback in a call may be to anything, because it comes back to its PE when it fires. */
 void pup_callback(pup_er p, CkCallback *cb)
@@ -76,10 +76,10 @@ void pup_callback(pup_er p, CkCallback *cb)
 	pup_bytes(p, cb, sizeof *cb);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/** What of a kept message's head is packed. Behind it come its section, if it has one, its wide priority, if it
- * has one, and its payload in the form that may leave the node. */
+/** What of a kept message's head is packed. Behind it come its section, if it has one, its wide
+ * priority, if it has one, and its payload in the form that may leave the node. */
 struct kept {
 	uint64_t bytes;           /* of the payload */
 	int32_t refnum, prio;
@@ -112,8 +112,8 @@ static char *fixed_copy(const struct ck_env *env, size_t n, const CkGenMessage *
 	return copy;
 }
 
-/* Pack a message with arrays for a comparison: without its pointers to them, which are another message's in a
- * copy. They are what differs between two copies. */
+/* Pack a message with arrays for a comparison: without its pointers to them, which are another
+ * message's in a copy. They are what differs between two copies. */
 static void write_compared(pup_er p, const struct ck_env *env, size_t n, const CkGenMessage *type)
 {
 	char *a = fixed_copy(env, n, type), *b = fixed_copy(env, n, type);
@@ -186,7 +186,8 @@ static void *write_message(pup_er p, void *msg, const CkGenMessage *type)
 	return payload_of(env);
 }
 
-/* The section and the priority are read into the message's memory behind the payload, so they come first. */
+/* The section and the priority are read into the message's memory behind the payload, so they come
+ * first. */
 static struct ck_env *read_env(pup_er p, const struct kept *kept)
 {
 	struct pe *pe = ck_self();
@@ -198,7 +199,8 @@ static struct ck_env *read_env(pup_er p, const struct kept *kept)
 		pup_bytes(p, &section, sizeof section);
 	pup_bytes(p, wide, kept->prio_bytes);
 	pup_must_have(p, kept->bytes, 1, "a message's bytes");
-	ck_of(pe)->prio_room = (kept->more ? sizeof section : 0) + (wide ? csd_prio_bytes(wide->n_bits) : 0);
+	ck_of(pe)->prio_room =
+		(kept->more ? sizeof section : 0) + (wide ? csd_prio_bytes(wide->n_bits) : 0);
 	env = env_of(CkGen_allocMsg(kept->bytes));
 	pup_bytes(p, payload_of(env), kept->bytes);
 	env->refnum = kept->refnum;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_int.h: what the files share that run a program's pup functions: pup.c (the modes, bytes, memory,
- * parameters), pup_field.c (strings, callbacks, kept messages), pup_element.c (elements) and pup_check.c
+ * pup_int.h: what the files share that run a program's pup functions: pup.c (the modes, bytes,
+ * memory, parameters), pup_field.c (strings, callbacks, kept messages), pup_element.c (elements)
+ * and pup_check.c
  * (checked mode).
  */
 #ifndef CK_PUP_INT_H
@@ -11,7 +12,8 @@
 
 enum pup_mode { SIZING, PACKING, UNPACKING, DELETING };
 
-/** Memory of the object that goes when the pup function has returned: until then the function may look at it. */
+/** Memory of the object that goes when the pup function has returned: until then the function may
+ * look at it. */
 struct pup_gone {
 	void *p;
 	size_t bytes;
@@ -30,7 +32,8 @@ struct CkPupEr {
 	size_t limit;             /* packing, unpacking: of bytes */
 	struct pup_look *look;    /* packing: a check wants to know what memory it is; NULL: nobody asks */
 	struct pup_fill *fill;    /* unpacking for a check: what new memory is filled with; NULL: with 0 */
-	const void *self;         /* packing: look for addresses in the self_bytes of this struct; NULL: do not */
+	const void *self;         /* packing: look for addresses in the self_bytes of this struct; NULL: do
+				   * not */
 	size_t self_bytes;
 	struct pup_gone *gone;    /* deleting: [n_gone], of malloc */
 	size_t n_gone, room;
@@ -44,17 +47,20 @@ struct pup_pieces {
 };
 void pup_piece(struct pup_pieces *all, const void *at, size_t bytes);
 
-/** What memory is filled with in checked mode: what unpacking has to set, and what an element has left. */
+/** What memory is filled with in checked mode: what unpacking has to set, and what an element has
+ * left. */
 enum { PUP_UNSET = 0xa5, PUP_LEFT = 0xd5 };
 
 /** What a check learns while an element is packed (pup_check.c). All of malloc. */
 struct pup_look {
-	struct pup_gone *block;   /* [n_blocks]: what pup_alloc was given, call by call; p is NULL where there is nothing */
+	struct pup_gone *block;   /* [n_blocks]: what pup_alloc was given, call by call; p is NULL where
+				   * there is nothing */
 	size_t n_blocks, room;
 	struct pup_pieces skipped, packed;
 };
 void pup_note_block(struct CkPupEr *p, struct pup_gone block);
-/** Unpacking, in pup_alloc: abort unless the element has as many bytes there; then fill the new ones. */
+/** Unpacking, in pup_alloc: abort unless the element has as many bytes there; then fill the new
+ * ones. */
 void pup_fill_size(struct CkPupEr *p, size_t bytes);
 void pup_fill_new(struct CkPupEr *p, void *mem);
 /** Abort if the word at v, of the struct p->self, is an address. */
@@ -65,7 +71,8 @@ void element_run(struct pe *pe, struct CkPupEr *p, struct ck_obj *obj);
 /** The bytes of the user's struct, packed by X_pup. */
 size_t element_struct_size(struct pe *pe, struct ck_obj *obj);
 
-/** Behind the pup function: abort unless it packed as many bytes as it said, or unpacked as many as it packed. */
+/** Behind the pup function: abort unless it packed as many bytes as it said, or unpacked as many as
+ * it packed. */
 void pup_check_packed(const struct CkPupEr *p);
 void pup_check_unpacked(const struct CkPupEr *p);
 

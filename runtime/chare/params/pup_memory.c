@@ -125,10 +125,14 @@ void pup_check_apart(const struct CkPupEr *p, struct pup_gone *gone, size_t n)
 		qsort(gone, n, sizeof *gone, by_address);
 	for (size_t i = 0; i + 1 < n; i++)
 		if (gone[i].p && gone[i].p == gone[i + 1].p)
-			pup_fault(p, "calls pup_alloc twice for the same memory (%p): two fields cannot share it", gone[i].p);
+			pup_fault(
+				p,
+				"calls pup_alloc twice for the same memory (%p): two fields cannot share it",
+				gone[i].p);
 }
 
-/* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to it. */
+/* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to
+ * it. */
 static void spoil_gone(struct CkPupEr *p)
 {
 	pup_check_apart(p, p->gone, p->n_gone);
@@ -159,6 +163,15 @@ void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 	return old;
 }
 
-void *pup_alloc(pup_er p, void *old, size_t bytes) { return pup_alloc_of(p, old, bytes, CKGEN_MALLOC); }
-void *pup_alloc_rdma(pup_er p, void *old, size_t bytes) { return pup_alloc_of(p, old, bytes, CKGEN_RDMA); }
-void *pup_alloc_direct(pup_er p, void *old, size_t bytes) { return pup_alloc_of(p, old, bytes, CKGEN_DIRECT); }
+void *pup_alloc(pup_er p, void *old, size_t bytes)
+{
+	return pup_alloc_of(p, old, bytes, CKGEN_MALLOC);
+}
+void *pup_alloc_rdma(pup_er p, void *old, size_t bytes)
+{
+	return pup_alloc_of(p, old, bytes, CKGEN_RDMA);
+}
+void *pup_alloc_direct(pup_er p, void *old, size_t bytes)
+{
+	return pup_alloc_of(p, old, bytes, CKGEN_DIRECT);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_object.c: objects that a function of the program packs: parameters of calls, and the program's own. The PE
- * keeps the objects that unpacking a parameter makes until their handler has ended.
+ * pup_object.c: objects that a function of the program packs: parameters of calls, and the
+ * program's own. The PE keeps the objects that unpacking a parameter makes until their handler has
+ * ended.
  *
  *	| bytes of the objects (8) | what their pup function packs, one object behind the other |
  */
@@ -63,7 +64,8 @@ void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *
 	pup_check_packed(&p);
 }
 
-/* The objects' bytes, which stand behind their number. The message may come from another process. */
+/* The objects' bytes, which stand behind their number. The message may come from another
+ * process. */
 static size_t packed_bytes(const struct CkPupEr *p, const struct ck_env *env)
 {
 	const size_t there = (size_t)((const char *)env + env->head.size - p->from);

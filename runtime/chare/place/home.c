@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * home.c: what a home knows of elements that do not live there. Every index has a home PE, and all PEs compute
- * the same one. A call without a lease (lease.c) goes to the home. If the element does not live there, its home
- * passes the call on, or keeps it while the element cannot be called:
+ * home.c: what a home knows of elements that do not live there. Every index has a home PE, and all
+ * PEs compute the same one. A call without a lease (lease.c) goes to the home. If the element does
+ * not live there, its home passes the call on, or keeps it while the element cannot be called:
  *
  *	no record          it lives here, or does not exist
  *	pe < 0             it does not exist, and calls wait for its insertion
  *	moving             it is made, about to leave, or on its way: calls wait until home hears that it is there
  *	otherwise          it lives on `pe`: calls are passed on, in order
  *
- * Where an element lives that is called by nobody, or only by PEs with leases and by this one, is a number in a small
- * table (dynamic.lives). Whatever else there is to know of it takes a record, a struct away.
+ * Where an element lives that is called by nobody, or only by PEs with leases and by this one, is a
+ * number in a small table (dynamic.lives). Whatever else there is to know of it takes a record, a
+ * struct away.
  *
- * A call that finds its element neither here nor where home said is a broken protocol and ends the job: no
- * place forgets an element before all that was sent to it has come (leave.c).
+ * A call that finds its element neither here nor where home said is a broken protocol and ends the
+ * job: no place forgets an element before all that was sent to it has come (leave.c).
  */
 #include "place_int.h"
 #include "../core/shape.h"
@@ -23,11 +24,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Calls of one PE that pass through here before it gets an offer of a lease. A lease costs three messages, and
- * saves one a call. */
+/* Calls of one PE that pass through here before it gets an offer of a lease. A lease costs three
+ * messages, and saves one a call. */
 enum { OFFER_AT = 2 };
 
-/* ---- calls that pass through --------------------------------------------------------------------- */
+/* ---- calls that pass through ----------------------------------------------------------------- */
 
 static struct sender *sender_of(struct away *a, int pe)
 {
@@ -36,7 +37,8 @@ static struct sender *sender_of(struct away *a, int pe)
 			return &a->senders[i];
 	if (a->n_senders == a->cap_senders) {
 		a->cap_senders = a->cap_senders ? 2 * a->cap_senders : 4;
-		a->senders = cmi_realloc(a->senders, a->cap_senders, sizeof(*a->senders), "the callers of an element");
+		a->senders = cmi_realloc(a->senders, a->cap_senders, sizeof(*a->senders),
+					 "the callers of an element");
 	}
 	a->senders[a->n_senders] = (struct sender){ pe, 0 };
 	return &a->senders[a->n_senders++];
@@ -51,7 +53,8 @@ static void sender_forget(struct away *a, int pe)
 		}
 }
 
-/* The offer is made once; the SWITCH that answers it comes behind all that the PE sends through here. */
+/* The offer is made once; the SWITCH that answers it comes behind all that the PE sends through
+ * here. */
 static void passed_on(struct pe *pe, struct away *a, int sender)
 {
 	struct sender *s;
@@ -63,9 +66,9 @@ static void passed_on(struct pe *pe, struct away *a, int sender)
 		tell_where(pe, sender, where_about(a->coll, a->index, WHERE_OFFER));
 }
 
-/* Calls with a priority may still wait in this PE's queue while the SWITCH behind them is here already. The calls
- * that went straight to the place would overtake them. This is asked when the SWITCH comes: if it waited for the
- * element, those calls would come to wait behind it. */
+/* Calls with a priority may still wait in this PE's queue while the SWITCH behind them is here
+ * already. The calls that went straight to the place would overtake them. This is asked when the
+ * SWITCH comes: if it waited for the element, those calls would come to wait behind it. */
 static bool is_early_switch(struct pe *pe, const struct away *a, const struct ck_env *env)
 {
 	return is_switch(pe, env) && has_queued(pe, a->coll, a->index);
@@ -92,7 +95,7 @@ static void pass_on(struct pe *pe, struct away *a, struct ck_env *env)
 	}
 }
 
-/* ---- calls that wait ------------------------------------------------------------------------------ */
+/* ---- calls that wait ------------------------------------------------------------------------- */
 
 /* A call, a destruction or an insertion found no element at its home. */
 static void wait_for(struct pe *pe, struct collection *c, CkIndex i, struct cmi_msg *m)
@@ -214,7 +217,7 @@ void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 	}
 }
 
-/* ---- what its place says --------------------------------------------------------------------------- */
+/* ---- what its place says --------------------------------------------------------------------- */
 
 _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from)
 {
@@ -226,7 +229,8 @@ _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex
 }
 
 /* Where an element arrives is news; that it leaves only its place can say. */
-static struct away *record_of(struct pe *pe, struct collection *c, const struct where_msg *w, bool moving)
+static struct away *record_of(struct pe *pe, struct collection *c, const struct where_msg *w,
+			      bool moving)
 {
 	struct away *a = away_find(c, w->index);
 

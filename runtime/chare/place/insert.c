@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * insert.c: elements that come and go. In an array with extents an element is made at its home. In a sparse array
- * it is made where it was inserted, and its home knows where that is (home.c):
+ * insert.c: elements that come and go. In an array with extents an element is made at its home. In
+ * a sparse array it is made where it was inserted, and its home knows where that is (home.c):
  *
  *	caller --call--> home --call--> where it lives           its home passes calls on
  *	                 home --make--> there --born--> home     an insertion; calls wait at home
  *
- * All creations of an element go through its home, and so do its calls, except those with a lease (lease.c). So
- * they stay in order without sequence numbers. An element that is destroyed away from home leaves to nowhere
- * (leave.c): first everything that was ever sent to it comes, and what came too late goes back to its home, in
- * order, before home hears that it is gone. So an element that is inserted again gets everything in order,
- * wherever it lives.
+ * All creations of an element go through its home, and so do its calls, except those with a lease
+ * (lease.c). So they stay in order without sequence numbers. An element that is destroyed away from
+ * home leaves to nowhere
+ * (leave.c): first everything that was ever sent to it comes, and what came too late goes back to
+ * its home, in order, before home hears that it is gone. So an element that is inserted again gets
+ * everything in order, wherever it lives.
  *
  * A call of an element that does not exist creates it if the entry method is [createhere] or
  * [createhome]. Any other call waits at the element's home, and is an error once inserting is over
@@ -45,7 +46,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 	free(dyn);
 }
 
-/* ---- at home ---------------------------------------------------------------------------------- */
+/* ---- at home --------------------------------------------------------------------------------- */
 
 /* Whether the collection is not there yet. What it is can be looked at only when it is. */
 static bool is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
@@ -55,8 +56,8 @@ static bool is_early(struct pe *pe, const struct collection *c, const struct cmi
 	return !c->constructed;
 }
 
-/* Once: where it comes first. What has been put since then would overtake the calls that have waited behind the message.
- * Model: pattern.pml, hear_once */
+/* Once: where it comes first. What has been put since then would overtake the calls that have
+ * waited behind the message. Model: pattern.pml, hear_once */
 static void hear_once(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
 	if (env->more & CK_MORE_HEARD)
@@ -134,7 +135,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	element_make(pe, c, i, to, env);
 }
 
-/* ---- where it lives ---------------------------------------------------------------------------- */
+/* ---- where it lives -------------------------------------------------------------------------- */
 
 static void make_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -152,7 +153,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	element_make_here(pe, c, env->index, env);
 }
 
-/* ---- the words about elements --------------------------------------------------------------------- */
+/* ---- the words about elements ---------------------------------------------------------------- */
 
 static void where_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -187,7 +188,7 @@ static void where_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
-/* ---- what programs call -------------------------------------------------------------------------- */
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 static void check_array(struct pe *pe, const CkGenChare *type, const char *what)
 {
@@ -230,7 +231,7 @@ void CkGen_destroy(const CkElement *e)
 	send_about(pe, c->type, e, env_new(pe, 0, 0), ck_handler(pe, PART_PLACE, H_DESTROY));
 }
 
-/* ---- what may come from other processes ------------------------------------------------------------- */
+/* ---- what may come from other processes ------------------------------------------------------ */
 
 static const char *insert_misfit(struct pe *pe, const struct cmi_msg *m)
 {
@@ -245,7 +246,8 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct where_msg *w = (const struct where_msg *)m;
 	const struct collection *c = coll_get(pe, w->coll);
 
-	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open speak already. */
+	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open
+	 * speak already. */
 	if (w->kind < WHERE_OFFER ? !c->constructed && !call_is_closed(c) : !c->type)
 		return "its collection does not exist yet";
 	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, w->index) == UINT64_MAX))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_int.h: what the files of this folder share. They are above its rooms, record < move < rest < create.
+ * place_int.h: what the files of this folder share. They are above its rooms, record < move < rest
+ * < create.
  *
  *	insert.c   inserting elements; the part
  *	home.c     what a home does with calls of elements that do not live there

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe_reduce.c: for the watchdog: reductions that are not over, and who has not contributed. A PE of which no
- * element has contributed has no record of the reduction. What it knows is printed only if another PE has one.
+ * describe_reduce.c: for the watchdog: reductions that are not over, and who has not contributed. A
+ * PE of which no element has contributed has no record of the reduction. What it knows is printed
+ * only if another PE has one.
  */
 #include "reduce_int.h"
 

@@ -96,8 +96,9 @@ struct piece {
 };
 CkIndex index_key(const CkGenChare *type, CkIndex index);
 
-/** A copy in a message, with everything that it points to. `tag` is the caller's, and so is all of the envelope.
- * _read looks into such a message, which it may change; the contribution is valid as long as the message. */
+/** A copy in a message, with everything that it points to. `tag` is the caller's, and so is all of
+ * the envelope. _read looks into such a message, which it may change; the contribution is valid as
+ * long as the message. */
 struct ck_env *contribution_msg(struct pe *pe, const struct contributed *in, uint64_t tag);
 struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from,
 				     const CkIndex *index, uint64_t *tag_p);
@@ -251,9 +252,11 @@ struct contributed tree_part_read(struct pe *pe, const struct reduce_tree *t, st
 void reduction_tell(struct pe *pe, struct csd_told *to, struct csd_thing what,
 		    const struct reduction *r, const struct missing *m);
 
-/* For csd_shape.misfit: values with their callback, from another process, for the reducer `how` (NULL: there is none).
- * empty: what says how many values there are does not count. Returns what does not fit, or NULL. */
-const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env, const struct reducer *how, bool empty);
+/* For csd_shape.misfit: values with their callback, from another process, for the reducer `how`
+ * (NULL: there is none). empty: what says how many values there are does not count. Returns what
+ * does not fit, or NULL. */
+const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env,
+				    const struct reducer *how, bool empty);
 
 /* Only for values: messages are merged into a message of their own. */
 static inline void reduction_make_acc(struct pe *pe, struct reduction *r)
@@ -291,8 +294,8 @@ static inline void reduction_take(struct reduction *r, uint64_t n_local, uint64_
 }
 
 /** Abort if the callback's entry method takes something other than what these terms give. The
- * result's type is known before anything is combined, and an error at the contribution can name more
- * than one at the target. Plain bytes need only the right size, which deliver.c checks. */
+ * result's type is known before anything is combined, and an error at the contribution can name
+ * more than one at the target. Plain bytes need only the right size, which deliver.c checks. */
 void result_check_wanted(struct pe *pe, const struct contributed *in, const CkGenChare *from);
 static inline void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from)
 {

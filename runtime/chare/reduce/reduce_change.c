@@ -37,7 +37,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* ---- who has to be told --------------------------------------------------------------------------------- */
+/* ---- who has to be told ---------------------------------------------------------------------- */
 
 /** The sender has elements again, or none left. */
 struct empty_msg {
@@ -94,7 +94,7 @@ void empty_arrived(struct pe *pe, struct cmi_msg *m)
 		say(pe, c, true);
 }
 
-/* ---- elements come and go ------------------------------------------------------------------------------- */
+/* ---- elements come and go -------------------------------------------------------------------- */
 
 /* From now on elements are not where the map says. Contributions that came before their turn are
  * kept. */
@@ -157,7 +157,7 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 		say(pe, c, true);
 }
 
-/* ---- seats move, at rest ---------------------------------------------------------------------------------- */
+/* ---- seats move, at rest --------------------------------------------------------------------- */
 
 void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {
@@ -165,8 +165,8 @@ void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *res
 	rest->fixed |= reductions_of(c)->open || reductions_of(c)->n_due;
 }
 
-/* All elements have contributed to as many reductions, so the next one is the same on all PEs, those included that
- * had no elements and heard of none. Who has elements has changed. */
+/* All elements have contributed to as many reductions, so the next one is the same on all PEs,
+ * those included that had no elements and heard of none. Who has elements has changed. */
 void reductions_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
 {
 	struct reduce_coll *all = reductions_of(c);

@@ -154,8 +154,8 @@ static bool enter(struct pe *pe, struct collection *c, struct reduction *r, int 
 }
 
 /* Go through the stages for which messages have come. */
-static void exchange_go_on(struct pe *pe, struct collection *c, struct reduction *r, struct ck_env *env,
-		  bool in_handler)
+static void exchange_go_on(struct pe *pe, struct collection *c, struct reduction *r,
+			   struct ck_env *env, bool in_handler)
 {
 	for (; env; env = take_early(r, r->stage)) {
 		exchange_absorb(pe, r, env);

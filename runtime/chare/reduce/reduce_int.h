@@ -93,7 +93,8 @@ size_t values_bytes(const struct reducer *how, uint64_t count);
  * to 8 PEs on 2 cores. At 80 kB it is no better with 2 PEs and worse with more, because every PE
  * combines log2(PEs) times. */
 enum { EXCHANGE_MOST_BYTES = 32 * 1024 };
-_Static_assert(EXCHANGE_MOST_BYTES <= UINT16_MAX && CkReduction_most <= UINT16_MAX, "swap.count and swap.op hold them");
+_Static_assert(EXCHANGE_MOST_BYTES <= UINT16_MAX && CkReduction_most <= UINT16_MAX,
+	       "swap.count and swap.op hold them");
 
 /* reduction.c */
 /** Where elements come and go: keep a copy of values among the pieces. */

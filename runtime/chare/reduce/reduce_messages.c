@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in general ---------------------------------------------------------------------------------- */
+/* ---- in general ------------------------------------------------------------------------------ */
 
 /* An index in a form whose three numbers compare as the indices do. With four to six dimensions
  * each number holds two short ones; the lower one is stored so that it compares without its
@@ -148,7 +148,7 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 	return env;
 }
 
-/* ---- lists of contributions ------------------------------------------------------------------------ */
+/* ---- lists of contributions ------------------------------------------------------------------ */
 
 struct ck_env *list_begin(struct pe *pe, const struct contributed *in)
 {
@@ -214,7 +214,7 @@ static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m
 	return list;
 }
 
-/* ---- set, concat -------------------------------------------------------------------------------------- */
+/* ---- set, concat ----------------------------------------------------------------------------- */
 
 struct ck_env *set_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
@@ -251,7 +251,7 @@ struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_en
 	return result;
 }
 
-/* ---- random -------------------------------------------------------------------------------------------- */
+/* ---- random ---------------------------------------------------------------------------------- */
 
 /* splitmix64's last step: every bit of x affects every bit of the result. */
 static uint64_t mix(uint64_t x)
@@ -292,7 +292,7 @@ CkReductionMsg *random_merge(int n, CkReductionMsg **msgs)
 	return first;
 }
 
-/* ---- tuple ---------------------------------------------------------------------------------------------- */
+/* ---- tuple ----------------------------------------------------------------------------------- */
 
 /* In a tuple, `reserved` of a part's message is its operation. `no` of the tuple's message is
  * the PE of the first element that contributed to it. */
@@ -503,7 +503,8 @@ CkReductionMsg *tuple_merge(int n_msgs, CkReductionMsg **msgs)
 }
 
 /* Copy a part into a message of its own and finish it. */
-static CkReductionMsg *part_finish(struct pe *pe, const CkGenChare *type, const CkReductionMsg *part)
+static CkReductionMsg *part_finish(struct pe *pe, const CkGenChare *type,
+				   const CkReductionMsg *part)
 {
 	const struct reducer *how = part_how(pe, part);
 	struct ck_env *env = msg_new((CkDataType)part->type, part->count, part->bytes);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- registration ------------------------------------------------------------------------------ */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 static struct reduce_node *own_of(const struct ck_node *ck) { return ck->state[PART_REDUCE]; }
 
@@ -86,7 +86,7 @@ CkReduction CkReducer(const char *name)
 	return (CkReduction)(CkReduction_N + i);
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The program's function knows one order only. So `in op acc` is computed in a buffer, piece by
  * piece, and copied back. */
@@ -121,7 +121,7 @@ void reducer_combine_own(const struct reducer *how, void *acc, const void *in, s
 		how->own(acc, in, n);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data)
 {

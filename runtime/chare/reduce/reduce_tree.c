@@ -116,9 +116,10 @@ static void pass_up(struct pe *pe, struct collection *c, struct reduction *r, bo
 		reduction_close(pe, &reductions_of(c)->open, r);
 }
 
-/* Our elements or a child have contributed. In a sparse array parts go up in the order of the reductions, so that
- * results come in order. Each PE hears of them in that order, too: by its elements, which contribute in turn; by parts
- * of its children, which go up in turn; or from its parent, which tells of them in turn
+/* Our elements or a child have contributed. In a sparse array parts go up in the order of the
+ * reductions, so that results come in order. Each PE hears of them in that order, too: by its
+ * elements, which contribute in turn; by parts of its children, which go up in turn; or from its
+ * parent, which tells of them in turn
  * (reduce_open.c). */
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduction.c: the record of what is open on a PE, a reduction of a collection or of a section, or a scan;
- * and how values come together in it. It knows neither collections nor sections.
+ * reduction.c: the record of what is open on a PE, a reduction of a collection or of a section, or
+ * a scan; and how values come together in it. It knows neither collections nor sections.
  *
  * If the order shows in the result's bits, contributions are combined in index order. Nearly all
  * come in their turn and go straight into the accumulator; the others wait in `stash`. Where

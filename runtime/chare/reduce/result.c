@@ -112,9 +112,10 @@ void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool
 	hand_out(pe, c, r, in_handler);
 }
 
-/* ---- from PE 0 to where it belongs -------------------------------------------------------------- */
+/* ---- from PE 0 to where it belongs ----------------------------------------------------------- */
 
-/* To elements of the reduction's own collection. The message carries the number of the reduction. */
+/* To elements of the reduction's own collection. The message carries the number of the
+ * reduction. */
 static void send_own(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	struct ck_env *env = r->acc;
@@ -176,7 +177,7 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 	hand_out(pe, c, r, false);
 }
 
-/* ---- whether it will fit ------------------------------------------------------------------------ */
+/* ---- whether it will fit --------------------------------------------------------------------- */
 
 _Noreturn static void wrong_reduction(struct pe *pe, const struct contributed *in,
 				      const CkGenChare *from)

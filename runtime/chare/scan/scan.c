@@ -4,9 +4,10 @@
  * contributed. A PE needs one thing from the others: the combination of what comes before its own
  * elements. There are two ways to get it.
  *
- * Blocks (default map, groups, cuts): each PE has a run of neighbouring elements, in the order of the
- * PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r, and
- * puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms, CACM
+ * Blocks (default map, groups, cuts): each PE has a run of neighbouring elements, in the order of
+ * the PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r,
+ * and puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms,
+ * CACM
  * 1986.) PEs without elements are the last ones, and take no part.
  *
  *	PE            0     1     2      3      4
@@ -15,8 +16,9 @@
  *	round 1       0 --------> 2 -----------> 4     1 -------> 3
  *	knows         0    0-1   0-2    0-3    1-4     and so on
  *
- * Runs (any other map, and cuts that leave out a PE before the last ones): each PE sends the sum of each of its runs of neighbouring elements to PE 0.
- * PE 0 goes through the runs in index order and sends back what comes before each.
+ * Runs (any other map, and cuts that leave out a PE before the last ones): each PE sends the sum of
+ * each of its runs of neighbouring elements to PE 0. PE 0 goes through the runs in index order and
+ * sends back what comes before each.
  *
  * A scan is a reduction's record (reduction.c) without an accumulator, in a list of its own.
  *
@@ -43,7 +45,7 @@ struct scans {
 	uint32_t n_scanned[];     /* by ordinal: scans that the element took part in */
 };
 
-/* ---- records -------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static struct scans **scans_at(const struct collection *c) { return coll_state(c, PART_SCAN); }
 
@@ -120,7 +122,7 @@ static struct reduction *scan_join(struct pe *pe, struct collection *c, uint32_t
 	return s;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* in_first: `in` comes before what `acc` holds. */
 static void scan_combine(const struct reduction *s, char *acc, const void *in, bool in_first)
@@ -172,7 +174,7 @@ static void scan_deliver(struct pe *pe, const struct collection *c, struct reduc
 	}
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Envelopes use the view `part`; its `entry` says whether the scan is exclusive. */
 static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c,
@@ -186,9 +188,12 @@ static struct ck_env *scan_part_new(struct pe *pe, const struct collection *c,
 	return env;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-static bool in_blocks(const struct pe *pe, const struct collection *c) { return coll_n_runs(pe, c); }
+static bool in_blocks(const struct pe *pe, const struct collection *c)
+{
+	return coll_n_runs(pe, c);
+}
 
 /* Send on what is known, and return the PE that sends to this one in the round; below 0: none
  * does. */
@@ -257,7 +262,7 @@ static void block_part(struct pe *pe, struct collection *c, struct reduction *s,
 		scan_go_on(pe, c, s, stage);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* The sums of a PE's runs go up, and what comes before each comes down in the same order:
  *
@@ -417,7 +422,7 @@ static void befores_came(struct pe *pe, struct collection *c, struct reduction *
 	scan_close(pe, c, s);
 }
 
-/* ---- what comes in --------------------------------------------------------------------------------------- */
+/* ---- what comes in --------------------------------------------------------------------------- */
 
 static void part_came(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
 {
@@ -497,7 +502,7 @@ static void scan_check(struct pe *pe, const struct collection *c, const struct r
 		elements_change(pe, c);
 }
 
-/* ---- seats move, at rest --------------------------------------------------------------------------------- */
+/* ---- seats move, at rest --------------------------------------------------------------------- */
 
 static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {
@@ -522,8 +527,8 @@ static void scans_reseated(struct pe *pe, struct collection *c, const struct pla
 }
 
 /* obj: the element, or its stub. */
-static void take_part_in(struct pe *pe, struct collection *c, const struct ck_obj *obj, const struct contributed *in,
-			 bool exclusive)
+static void take_part_in(struct pe *pe, struct collection *c, const struct ck_obj *obj,
+			 const struct contributed *in, bool exclusive)
 {
 	result_check(pe, in, c->type);
 	struct reduction *s = scan_join(pe, c, scans_of(c)->n_scanned[obj->ordinal]++, in, exclusive);
@@ -565,7 +570,7 @@ static void scan_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, i
 	csd_msg_free(pe, &env->head);
 }
 
-/* ---- for the watchdog ------------------------------------------------------------------------------------- */
+/* ---- for the watchdog ------------------------------------------------------------------------ */
 
 static uint32_t n_scanned(const struct collection *c, uint64_t ordinal)
 {
@@ -648,7 +653,7 @@ static void scans_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
-/* ---- the part ------------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static const char *scan_misfit(struct pe *pe, const struct cmi_msg *m)
 {

@@ -44,7 +44,8 @@ static void sections_describe(struct pe *pe, struct csd_told *to)
 /* ---- what a program can do wrong ------------------------------------------------------------ */
 
 /* A stub's use of a section that was never made. */
-_Noreturn static void unset_call(struct pe *pe, const CkGenChare *chare, int entry, const char *what)
+_Noreturn static void unset_call(struct pe *pe, const CkGenChare *chare, int entry,
+				 const char *what)
 {
 	char name[128], text[160];
 
@@ -100,7 +101,8 @@ static void section_forward(struct pe *pe, struct section *s, struct ck_env *env
 static void maybe_end(struct pe *pe, struct section *s);
 
 /* A copy of a multicast, to become the call of one element. */
-static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env, const struct ck_of_all *which)
+static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env,
+				      const struct ck_of_all *which)
 {
 	const struct ck_of_section of = { { env->coll, env->section.number }, *which };
 	struct ck_env *copy = env_copy_for_one(pe, env, &of, which->no ? sizeof of : sizeof of.section);
@@ -109,17 +111,20 @@ static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env, c
 	return copy;
 }
 
-/* Whether the member takes a multicast at once. Where a step at rest has given it another home, calls from here go by way of
- * that home even if it lives here: an earlier multicast may still be on that way. */
+/* Whether the member takes a multicast at once. Where a step at rest has given it another home,
+ * calls from here go by way of that home even if it lives here: an earlier multicast may still be
+ * on that way. */
 static bool takes_at_once(struct pe *pe, const struct collection *c, const struct ck_obj *obj)
 {
 	return obj && !(obj->extra & OBJ_LEAVING) &&
 	       (!c->homes.cuts || index_home(pe, c, obj->index) == pe->id);
 }
 
-/* Put the members that take it at once into s->objs, and send copies on to the others. Returns how many there are. */
-static inline __attribute__((always_inline)) uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a,
-							     const struct ck_of_all *of, const struct ck_env *env, bool newborns)
+/* Put the members that take it at once into s->objs, and send copies on to the others. Returns how
+ * many there are. */
+static inline __attribute__((always_inline)) uint64_t
+gather(struct pe *pe, struct section *s, const struct section_array *a, const struct ck_of_all *of,
+       const struct ck_env *env, bool newborns)
 {
 	struct collection *c = a->coll;
 	uint64_t n = 0;
@@ -138,9 +143,9 @@ static inline __attribute__((always_inline)) uint64_t gather(struct pe *pe, stru
 	return n;
 }
 
-static __attribute__((noinline, cold)) uint64_t gather_past_newborns(struct pe *pe, struct section *s,
-								     const struct section_array *a,
-								     const struct ck_of_all *of, const struct ck_env *env)
+static __attribute__((noinline, cold)) uint64_t
+gather_past_newborns(struct pe *pe, struct section *s, const struct section_array *a,
+		     const struct ck_of_all *of, const struct ck_env *env)
 {
 	return gather(pe, s, a, of, env, true);
 }
@@ -157,9 +162,10 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 	deliver_some(pe, a->coll, s->objs, n, env);
 }
 
-/* What stands behind the call is taken off. Elements of groups are never inserted, so nobody needs their numbers. */
-static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct section *s, struct ck_env *env,
-						      struct ck_of_all *of)
+/* What stands behind the call is taken off. Elements of groups are never inserted, so nobody needs
+ * their numbers. */
+static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct section *s,
+						      struct ck_env *env, struct ck_of_all *of)
 {
 	if (s->type->kind == CKGEN_GROUP)
 		return;
@@ -176,9 +182,10 @@ static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct sect
 	spans_count(&s->came, (int)of->root, of->no);
 }
 
-/* Which multicast it is. The root's number has 32 bits in the head, and numbers that are under way together are near each
- * other. (One in 2^32 is taken for none.) */
-static inline void take_number(struct pe *pe, struct section *s, struct ck_env *env, struct ck_of_all *of)
+/* Which multicast it is. The root's number has 32 bits in the head, and numbers that are under way
+ * together are near each other. (One in 2^32 is taken for none.) */
+static inline void take_number(struct pe *pe, struct section *s, struct ck_env *env,
+			       struct ck_of_all *of)
 {
 	of->root = section_root(s->id);
 	of->no = env->section.no ? spans_count_next(&s->came, (int)of->root, env->section.no) : 0;
@@ -235,8 +242,10 @@ static void section_send_now(struct pe *pe, struct collection *c, struct ck_env 
 		csd_send(pe, root, &env->head);
 }
 
-/* On its way to the root: its sender and number go behind it. It has no handler and no address yet. */
-static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64_t id, struct ck_env *env)
+/* On its way to the root: its sender and number go behind it. It has no handler and no address
+ * yet. */
+static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64_t id,
+			       struct ck_env *env)
 {
 	struct section *s = section_heard_of(pe, id);
 	const struct ck_of_all of = { ++s->n_begun, pe->id };

@@ -45,18 +45,22 @@ struct section {
 	uint64_t n_delivered;     /* multicasts that have been handled here */
 	uint64_t end;             /* destroyed after this many multicasts; UINT64_MAX: lives */
 	bool asked;               /* this PE has asked the root whether it has members */
-	bool hears;               /* it has asked the root to hear of the section's end, unless it has members */
+	bool hears;               /* it has asked the root to hear of the section's end, unless it has
+				   * members */
 	bool is_outside;          /* it has none */
 	struct reduction *reductions;
 	uint32_t n_passed;        /* reductions whose part has gone up, or whose callback has fired */
 	struct msg_fifo waiting;  /* messages that came too early */
 	/* section_newborn.c */
 	uint64_t n_begun;         /* multicasts that this PE has begun: their numbers */
-	struct spans came, seen;  /* multicasts that have been handled here / that this PE has seen, besides its own */
-	struct section *next_seen, **link_seen; /* in the list of an array's sections; not in it: link_seen is NULL */
+	struct spans came, seen;  /* multicasts that have been handled here / that this PE has seen,
+				   * besides its own */
+	struct section *next_seen, **link_seen; /* in the list of an array's sections; not in it: link_seen
+						 * is NULL */
 	uint32_t n_newborns;      /* elements here that do not get some */
 	uint32_t n_unsure;
-	CkElement *unsure;        /* ours: those of them that may be no members, as the list has not come */
+	CkElement *unsure;        /* ours: those of them that may be no members, as the list has not
+				   * come */
 	int n_outside, *outside;  /* ours; at the root: PEs without members that know the section */
 };
 
@@ -73,7 +77,10 @@ struct section_coll {
 	struct idmap newborns;    /* struct section_newborn by index */
 };
 
-static inline struct sections *sections_of(const struct pe *pe) { return ck_state(pe, PART_SECTION); }
+static inline struct sections *sections_of(const struct pe *pe)
+{
+	return ck_state(pe, PART_SECTION);
+}
 static inline struct section_coll *section_coll_of(const struct collection *c)
 {
 	return coll_state(c, PART_SECTION);
@@ -88,7 +95,8 @@ enum section_kind {
 	SECTION_PART,             /* up: what a part of the tree contributes */
 	SECTION_ASK,              /* to the root: has this PE members? */
 	SECTION_DESTROY,          /* to the root, then down */
-	SECTION_HEAR,             /* to the root: this PE wants to know whether it has members, and of the end */
+	SECTION_HEAR,             /* to the root: this PE wants to know whether it has members, and of the
+				   * end */
 	SECTION_OUTSIDE,          /* from the root: it has none / the section has ended */
 	SECTION_OVER,
 };
@@ -107,11 +115,11 @@ struct section_list;
 /* section_make.c */
 /** What does not fit of a SECTION_CREATE of another process; NULL: all fits. */
 const char *section_list_misfit(struct pe *pe, const struct ck_env *env);
-/** Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE knows the
- * extents of all its arrays. */
+/** Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE
+ * knows the extents of all its arrays. */
 void section_start(struct pe *pe, struct section *s, struct ck_env *env);
-/** The section's list has come: take our part of it, send on the rest, and handle the messages that came
- * too early. */
+/** The section's list has come: take our part of it, send on the rest, and handle the messages that
+ * came too early. */
 void section_install(struct pe *pe, struct section *s, struct section_list *l);
 
 /* section_record.c */
@@ -140,21 +148,24 @@ int section_compare_index(const void *a, const void *b);
 void section_list_seen(struct pe *pe, struct section *s, const struct collection *c);
 
 /* section_newborn.c */
-/** The section's record, on a PE that need not have members; at the root NULL: it has ended, or was never made. */
+/** The section's record, on a PE that need not have members; at the root NULL: it has ended, or was
+ * never made. */
 struct section *section_heard_of(struct pe *pe, uint64_t id);
-/** At the root: a PE has said SECTION_HEAR. / The section ends: tell the PEs without members. / Such a PE hears it. */
+/** At the root: a PE has said SECTION_HEAR. / The section ends: tell the PEs without members. /
+ * Such a PE hears it. */
 void section_hears(struct pe *pe, struct section *s, int from);
 void section_tell_over(struct pe *pe, const struct section *s);
 void section_over(struct pe *pe, struct section *s);
 /** Whether the element is not to get this multicast, which has come to its home. */
-bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i, const struct ck_of_all *of);
+bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i,
+			 const struct ck_of_all *of);
 /** It is known now whether this PE has members, and who they are. */
 void section_sure(struct pe *pe, struct section *s);
 void section_newborns_fini(struct pe *pe, struct collection *c);
 /* Functions of the part (part.h). */
 void section_stamp(struct pe *pe, const struct collection *c, struct spans *to);
-void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
-		      struct msg_fifo *waiting);
+void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const struct span *list,
+		      uint32_t n, struct msg_fifo *waiting);
 void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no);
 
 /* section_reduce.c */
@@ -163,7 +174,8 @@ void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int f
 const char *section_filed_misfit(struct pe *pe, const struct ck_env *env);
 void section_ask(struct pe *pe, struct section *s, CkIndex index);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
-const char *section_values_misfit(struct pe *pe, const struct ck_env *env); /* of a part or a contribution */
+const char *section_values_misfit(struct pe *pe,
+				  const struct ck_env *env); /* of a part or a contribution */
 void section_describe(struct pe *pe, const struct section *s, struct csd_told *to);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_make.c: the making of a section. The PE that makes it sorts the members in the order of the tree:
- * its own process first, and in each process PE by PE. The list goes down the tree once: each PE takes its
- * own members from the front and cuts the rest into pieces for its children.
+ * section_make.c: the making of a section. The PE that makes it sorts the members in the order of
+ * the tree: its own process first, and in each process PE by PE. The list goes down the tree once:
+ * each PE takes its own members from the front and cuts the rest into pieces for its children.
  */
 #include "section_int.h"
 #include "../core/shape.h"
@@ -40,9 +40,10 @@ const char *section_list_misfit(struct pe *pe, const struct ck_env *env)
 	const struct segment *segments = (const struct segment *)(const void *)(l + 1);
 	uint64_t n = 0;
 
-	if (room < sizeof *l || l->n_segments < 1 || l->chare < 0 || l->chare >= ck_node_of(pe->node)->n_chares ||
+	if (room < sizeof *l || l->n_segments < 1 || l->chare < 0 ||
+	    l->chare >= ck_node_of(pe->node)->n_chares ||
 	    room - sizeof *l != (uint64_t)l->n_segments * sizeof(struct segment) +
-				(uint64_t)l->n_members * sizeof(CkElement))
+					(uint64_t)l->n_members * sizeof(CkElement))
 		return "its list does not lie within it";
 	if (segments->pe != pe->id)
 		return "its list is that of another PE";
@@ -55,7 +56,7 @@ const char *section_list_misfit(struct pe *pe, const struct ck_env *env)
 	return n == l->n_members ? NULL : "its list is wrong";
 }
 
-/* ---- the list of the whole tree ---------------------------------------------------------------- */
+/* ---- the list of the whole tree -------------------------------------------------------------- */
 
 _Noreturn static void outside(struct pe *pe, const struct collection *c, const CkGenChare *type,
 			      CkIndex i)
@@ -86,7 +87,8 @@ static int compare_listed(const void *a_, const void *b_)
 	return section_compare_index(&a->element.index, &b->element.index);
 }
 
-/* Where members are counted, for ever: at home, or, in an array with cuts, at the home that they began with. */
+/* Where members are counted, for ever: at home, or, in an array with cuts, at the home that they
+ * began with. */
 static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	const struct collection *c = coll_get(pe, e->id);

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_newborn.c: which multicasts an inserted element does not get: those that its creator had seen when it inserted. A
- * PE has seen a multicast when it has sent it itself, or when a handler of a member has begun there.
+ * section_newborn.c: which multicasts an inserted element does not get: those that its creator had
+ * seen when it inserted. A PE has seen a multicast when it has sent it itself, or when a handler of
+ * a member has begun there.
  *
- * A multicast is named by the PE that began it and by its number among those of that PE to the section. The root's number
- * stands in the head. Those of other PEs first go to the root, with both behind the payload. Each PE keeps two sets of each
- * section, a few spans (call/spans.h): what it has seen, and what has come to it as a PE of the tree.
+ * A multicast is named by the PE that began it and by its number among those of that PE to the
+ * section. The root's number stands in the head. Those of other PEs first go to the root, with both
+ * behind the payload. Each PE keeps two sets of each section, a few spans (call/spans.h): what it
+ * has seen, and what has come to it as a PE of the tree.
  *
- * An insertion carries the first of these sets, for all sections of its array of which the creator has seen something: it
- * cannot know who their members are. Multicasts are handed out at the homes of members, and so is this settled there, when
- * the element is about to be made (section_inserted):
+ * An insertion carries the first of these sets, for all sections of its array of which the creator
+ * has seen something: it cannot know who their members are. Multicasts are handed out at the homes
+ * of members, and so is this settled there, when the element is about to be made
+ * (section_inserted):
  *
  *	a copy that waits for it, in the set      is dropped
  *	in the set, and not come here yet         is noted (struct section_newborn), and passed over when it comes
  *
- * All that somebody has seen comes to all PEs of the tree, so each note goes in the end. But is this PE one of them? A section's
- * list may still be under way. So a PE that hears of a section which it does not know asks the root (SECTION_HEAR). If it has
- * no members the root says so, and tells it again when the section ends, and then the PE forgets the section. The same is for PEs
+ * All that somebody has seen comes to all PEs of the tree, so each note goes in the end. But is
+ * this PE one of them? A section's list may still be under way. So a PE that hears of a section
+ * which it does not know asks the root (SECTION_HEAR). If it has no members the root says so, and
+ * tells it again when the section ends, and then the PE forgets the section. The same is for PEs
  * without members that send multicasts, or where a member is a guest.
  */
 #include "section_int.h"
@@ -39,7 +43,7 @@ struct section_newborn {
 	struct not_for *of;       /* ours: [n] */
 };
 
-/* ---- sections that this PE has no part of -------------------------------------------------------------- */
+/* ---- sections that this PE has no part of ---------------------------------------------------- */
 
 struct section *section_heard_of(struct pe *pe, uint64_t id)
 {
@@ -76,7 +80,7 @@ void section_tell_over(struct pe *pe, const struct section *s)
 		section_post(pe, s->outside[i], s->id, SECTION_OVER, env_new(pe, 0, 0));
 }
 
-/* ---- what this PE has seen ------------------------------------------------------------------------------- */
+/* ---- what this PE has seen ------------------------------------------------------------------- */
 
 /* Of a member that is a guest here, or for which it has waited at home. */
 void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no)
@@ -116,7 +120,7 @@ void section_stamp(struct pe *pe, const struct collection *c, struct spans *to)
 			append(pe, s, to);
 }
 
-/* ---- notes ----------------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 static void newborn_free(struct section_newborn *y)
 {
@@ -181,7 +185,8 @@ static void note(struct collection *c, CkIndex i, struct section *s, struct span
 	s->n_newborns++;
 }
 
-bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i, const struct ck_of_all *of)
+bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i,
+			 const struct ck_of_all *of)
 {
 	struct section_newborn *y = newborn_of(c, i);
 
@@ -197,7 +202,7 @@ bool section_passes_over(struct pe *pe, struct section *s, struct collection *c,
 	return false;
 }
 
-/* ---- at home: an element is about to be made -------------------------------------------------------------- */
+/* ---- at home: an element is about to be made ------------------------------------------------- */
 
 static bool group_has(const struct span *list, uint32_t n, const struct ck_of_section *of)
 {
@@ -238,14 +243,16 @@ static void drop_seen(struct pe *pe, struct msg_fifo *waiting, const struct span
 	}
 }
 
-static void note_unknown(struct collection *c, CkIndex i, struct section *s, const struct span *list, uint32_t n)
+static void note_unknown(struct collection *c, CkIndex i, struct section *s,
+			 const struct span *list, uint32_t n)
 {
 	s->unsure = cmi_realloc(s->unsure, (size_t)s->n_unsure + 1, sizeof *s->unsure, "a section");
 	s->unsure[s->n_unsure++] = (CkElement){ c->id, i, 0 };
 	note(c, i, s, spans_copy(list, n));
 }
 
-static void note_to_come(struct collection *c, CkIndex i, struct section *s, const struct span *list, uint32_t n)
+static void note_to_come(struct collection *c, CkIndex i, struct section *s,
+			 const struct span *list, uint32_t n)
 {
 	const struct spans seen = { (struct span *)(uintptr_t)list, n, n, NULL };
 	struct spans left;
@@ -257,9 +264,10 @@ static void note_to_come(struct collection *c, CkIndex i, struct section *s, con
 		note(c, i, s, left);
 }
 
-/* Where cuts have given the element another home than it was born with, its multicasts are handed out elsewhere. */
-void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const struct span *list, uint32_t n,
-		      struct msg_fifo *waiting)
+/* Where cuts have given the element another home than it was born with, its multicasts are handed
+ * out elsewhere. */
+void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const struct span *list,
+		      uint32_t n, struct msg_fifo *waiting)
 {
 	end_all(pe, c, i);
 	if (n && waiting && waiting->head)
@@ -290,7 +298,7 @@ void section_sure(struct pe *pe, struct section *s)
 	s->n_unsure = 0;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void section_over(struct pe *pe, struct section *s)
 {

@@ -104,8 +104,8 @@ static void contribute(struct pe *pe, struct section *s, const struct collection
 	advance(pe, s);
 }
 
-/* A contribution that came before the section did, or from another PE on which the element lives. Its message has
- * the element's PE, the element's array behind it, and the section's number. */
+/* A contribution that came before the section did, or from another PE on which the element lives.
+ * Its message has the element's PE, the element's array behind it, and the section's number. */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	uint64_t coll;
@@ -145,7 +145,8 @@ static struct ck_env *contribution_away(struct pe *pe, const struct ck_obj *obj,
 	return env;
 }
 
-static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj, const struct contributed *in)
+static void contribute_later(struct pe *pe, struct section *s, const struct ck_obj *obj,
+			     const struct contributed *in)
 {
 	struct ck_env *env = contribution_away(pe, obj, in);
 
@@ -157,8 +158,9 @@ static void contribute_later(struct pe *pe, struct section *s, const struct ck_o
 	section_ask(pe, s, obj->index);
 }
 
-/* The section's list has the homes of elements (home_of in section_make.c), but an element that was inserted, or whose
- * seat has moved, may have its seat elsewhere. Returns the element's home if that is another PE, else -1. */
+/* The section's list has the homes of elements (home_of in section_make.c), but an element that was
+ * inserted, or whose seat has moved, may have its seat elsewhere. Returns the element's home if
+ * that is another PE, else -1. */
 static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 {
 	const struct collection *c = obj->coll;
@@ -168,7 +170,8 @@ static int away_from_home(struct pe *pe, const struct ck_obj *obj)
 }
 
 /* On the element's seat. obj: the element, or its stub. */
-static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj, const struct contributed *in)
+static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj,
+			    const struct contributed *in)
 {
 	int home = away_from_home(pe, obj);
 
@@ -226,10 +229,12 @@ const char *section_filed_misfit(struct pe *pe, const struct ck_env *env)
 	const char *why = contribution_misfit(pe, env);
 	const CkReductionMsg *head = (const CkReductionMsg *)(const void *)(env + 1);
 
-	return why || section_is_set(pe, head->reserved) ? why : "it names a section that nobody can have made";
+	return why || section_is_set(pe, head->reserved) ?
+		       why :
+		       "it names a section that nobody can have made";
 }
 
-/* ---- for the watchdog ------------------------------------------------------------------------- */
+/* ---- for the watchdog ------------------------------------------------------------------------ */
 
 static uint32_t members_next(const struct section *s)
 {

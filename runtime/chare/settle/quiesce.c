@@ -86,8 +86,8 @@ static bool any_step(const struct qd *qd)
 	return w;
 }
 
-/* The program's own requests wait until no step holds anything back: from now to its end there is always a message
- * under way. */
+/* The program's own requests wait until no step holds anything back: from now to its end there is
+ * always a message under way. */
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
@@ -137,7 +137,8 @@ static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
 	wave_after(&qd->pause, qd_pause_over, pe);
 }
 
-/* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
+/* When all children have answered, add this PE's own counts as they are now, and pass the sums
+ * on. */
 static void qd_maybe_answer(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
@@ -228,7 +229,7 @@ void CkWaitQD(void)
 	CkFreeMsg(CkCallbackThreadDelay(cb));
 }
 
-/* ---- the part ---------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void qd_pe_stop(struct pe *pe)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.c: counts entry methods by calling them through a second table of each type's entries. It is the type's own
- * table, but with functions that count and then call what the type's own table has. A collection gets it before its
- * elements are constructed or come (the watches `constructed` and `created`), so whoever calls an entry, from wherever,
- * finds it.
+ * stats.c: counts entry methods by calling them through a second table of each type's entries. It
+ * is the type's own table, but with functions that count and then call what the type's own table
+ * has. A collection gets it before its elements are constructed or come (the watches `constructed`
+ * and `created`), so whoever calls an entry, from wherever, finds it.
  */
 #include "stats.h"
 #include "../place/record/place_watch.h"
@@ -35,7 +35,7 @@ struct stats_coll {
 	const struct counted_type *type; /* from its first element on */
 };
 
-/* ---- entry methods ---------------------------------------------------------------------------- */
+/* ---- entry methods --------------------------------------------------------------------------- */
 
 /* The stack may be a thread's, and `now` another handler's when the entry has ended. */
 static const struct counted_type *type_of_call(const struct ck_running *now)
@@ -79,10 +79,12 @@ static void call_answer_counted(void *self, void *payload, void *reply)
 	csd_count_end(pe, &run);
 }
 
-static const struct entry_calls counted_calls = { call_counted, call_reduced_counted, call_answer_counted };
+static const struct entry_calls counted_calls = { call_counted, call_reduced_counted,
+						  call_answer_counted };
 
 /* A body goes on and waits as a thread does, so the scheduler gives it its time (counted.c). */
-static void body_counted(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own)
+static void body_counted(struct pe *pe, struct ck_obj *obj, uint32_t entry,
+			 enum ck_body_event event, void **own)
 {
 	const struct stats_coll *s = coll_state(obj->coll, PART_STATS);
 
@@ -96,9 +98,10 @@ static void body_counted(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum
 	free(*own);
 }
 
-/* ---- the tables ---------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
-static const char *keep_name(struct stats_node *all, const char *a, const char *between, const char *b)
+static const char *keep_name(struct stats_node *all, const char *a, const char *between,
+			     const char *b)
 {
 	char *name;
 
@@ -108,7 +111,8 @@ static const char *keep_name(struct stats_node *all, const char *a, const char *
 	return all->names[all->n_names++] = name;
 }
 
-static struct counted_type *count_type(struct node *node, struct stats_node *all, const CkGenChare *type)
+static struct counted_type *count_type(struct node *node, struct stats_node *all,
+				       const CkGenChare *type)
 {
 	size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
 	struct counted_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "statistics");
@@ -150,7 +154,7 @@ int stats_program(struct node *node)
 	return 0;
 }
 
-/* ---- elements -------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* For elements that will be made here, and for those that come from other PEs. */
 static const struct counted_type *coll_counted(struct pe *pe, struct collection *c)
@@ -188,7 +192,7 @@ static void count_destroyed(struct pe *pe, struct ck_obj *obj)
 static void count_leaving(struct pe *pe, struct ck_obj *obj) { count(pe, obj, 2); }
 static void count_arrived(struct pe *pe, struct ck_obj *obj) { count(pe, obj, 3); }
 
-/* ---- ckrun --progress -------------------------------------------------------------------------------- */
+/* ---- ckrun --progress ------------------------------------------------------------------------ */
 
 void CkProgressLine(const char *fmt, ...)
 {
@@ -204,7 +208,7 @@ void CkProgressLine(const char *fmt, ...)
 	csd_progress_text(pe, text);
 }
 
-/* ---- the part ------------------------------------------------------------------------------------------ */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static const struct place_watch watch = { .leaving = count_leaving, .arrived = count_arrived };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.h: the room stats/: what chares add to the counts of their PE (CK_STATS, ckrun --progress; counted.h).
+ * stats.h: the room stats/: what chares add to the counts of their PE (CK_STATS, ckrun --progress;
+ * counted.h).
  *
  * Owns     a second table of each type's entries, with functions that count calls and time; how many elements of
  *          each type were created and destroyed; CkProgressLine.

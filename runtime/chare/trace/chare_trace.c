@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chare_trace.c: records entry methods by calling them through a second table of each type's entries. It is the
- * type's own table, but with functions that record and then call what the type's own table has. A collection gets
- * it before its elements are constructed or come (the watches `constructed` and `created`), so whoever calls an entry,
- * from wherever, finds it.
+ * chare_trace.c: records entry methods by calling them through a second table of each type's
+ * entries. It is the type's own table, but with functions that record and then call what the type's
+ * own table has. A collection gets it before its elements are constructed or come (the watches
+ * `constructed` and `created`), so whoever calls an entry, from wherever, finds it.
  */
 #include "chare_trace.h"
 #include "../place/record/place_watch.h"
@@ -45,7 +45,7 @@ static const struct traced_type *traced_of(const struct collection *c)
 							 offsetof(struct traced_type, entries));
 }
 
-/* ---- entry methods ---------------------------------------------------------------------------- */
+/* ---- entry methods --------------------------------------------------------------------------- */
 
 static bool is_on(const struct pe *pe)
 {
@@ -57,9 +57,9 @@ static void set_index(struct trace_record *r, const struct ck_obj *obj)
 	memcpy(r->index, obj->index.v, sizeof r->index);
 }
 
-/* Only a call that has just been handled has a message of its own here. A constructor of several elements has none,
- * the elements of a broadcast share one, a call of a batch has a substitute, and that of a call that has waited was
- * recorded when it came. */
+/* Only a call that has just been handled has a message of its own here. A constructor of several
+ * elements has none, the elements of a broadcast share one, a call of a batch has a substitute, and
+ * that of a call that has waited was recorded when it came. */
 static void record_begin(struct pe *pe, const struct ck_running *now)
 {
 	struct pe_trace *t = pe->trace;
@@ -128,7 +128,8 @@ static void call_answer_traced(void *self, void *payload, void *reply)
 }
 
 /* A body waits and goes on as a thread does, which the scheduler records (traced.c). */
-static void body_traced(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event, void **own)
+static void body_traced(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event,
+			void **own)
 {
 	(void)own;
 	if (!is_on(pe) || obj->coll->entries[entry].flags & CKGEN_NOTRACE)
@@ -139,7 +140,8 @@ static void body_traced(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum 
 		record_end(pe, entry_number(traced_of(obj->coll), entry));
 }
 
-static const struct entry_calls traced_calls = { call_traced, call_reduced_traced, call_answer_traced };
+static const struct entry_calls traced_calls = { call_traced, call_reduced_traced,
+						 call_answer_traced };
 
 static struct traced_type *trace_type(const CkGenChare *type, const CkGenEntry *under, int first)
 {
@@ -186,11 +188,13 @@ bool trace_word_in_use(const struct cmi_msg *m)
 	return ((const struct ck_env *)m)->flags & CK_ENV_SPECIAL;
 }
 
-/* ---- elements, contributions --------------------------------------------------------------------- */
+/* ---- elements, contributions ----------------------------------------------------------------- */
 
-static void record_element(struct pe *pe, enum trace_kind kind, const struct ck_obj *obj, uint32_t seq, int to)
+static void record_element(struct pe *pe, enum trace_kind kind, const struct ck_obj *obj,
+			   uint32_t seq, int to)
 {
-	struct trace_record *r = csd_trace_next(pe->trace, kind, entry_number(traced_of(obj->coll), 0), to);
+	struct trace_record *r =
+		csd_trace_next(pe->trace, kind, entry_number(traced_of(obj->coll), 0), to);
 
 	r->seq = seq;
 	set_index(r, obj);
@@ -227,8 +231,8 @@ static void trace_came(struct pe *pe, struct ck_obj *obj)
 }
 
 /* In place of ck_kind.contribute, which most kinds do not have. */
-static struct collection *contribute_traced(struct pe *pe, struct ck_obj *obj, const void *data, uint64_t count,
-					    CkReduction op, const CkCallback *cb)
+static struct collection *contribute_traced(struct pe *pe, struct ck_obj *obj, const void *data,
+					    uint64_t count, CkReduction op, const CkCallback *cb)
 {
 	const struct trace_node *all = ck_node_state(pe->node, PART_TRACE);
 	const struct ck_kind *kind = all->kinds[obj->coll->type->kind];
@@ -238,7 +242,7 @@ static struct collection *contribute_traced(struct pe *pe, struct ck_obj *obj, c
 	return kind->contribute ? kind->contribute(pe, obj, data, count, op, cb) : obj->coll;
 }
 
-/* ---- the program's own events ---------------------------------------------------------------------- */
+/* ---- the program's own events ---------------------------------------------------------------- */
 
 static void record_event(enum trace_kind kind, const char *name, uint64_t value)
 {
@@ -298,7 +302,7 @@ void CkTraceOff(void)
 	pe->trace->on = false;
 }
 
-/* ---- the part --------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 /* The kinds of all rooms below are known by now. */
 static const struct place_watch watch = { .leaving = trace_leaving, .arrived = trace_came };

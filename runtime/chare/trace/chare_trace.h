@@ -17,7 +17,8 @@
 enum { PART_TRACE = 26 };
 extern const struct ck_part trace_part;
 
-/** When the program's types are known: make the tables with which they are traced. 0, or a negative errno. */
+/** When the program's types are known: make the tables with which they are traced. 0, or a negative
+ * errno. */
 int trace_program(struct node *node);
 
 /** The scheduler's upcall: [sync] calls and others that need more than delivery use the word. */

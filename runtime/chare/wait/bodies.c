@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bodies.c: the runs of bodies of Structured Dagger. ckci prints a body as a state machine: a function that
- * goes on where its run says, until it has to wait or ends. A run that waits is a struct and nothing else.
- * While a run goes on, its function is on the stack of whoever brought the call that it waited for.
+ * bodies.c: the runs of bodies of Structured Dagger. ckci prints a body as a state machine: a
+ * function that goes on where its run says, until it has to wait or ends. A run that waits is a
+ * struct and nothing else. While a run goes on, its function is on the stack of whoever brought the
+ * call that it waited for.
  *
- * A run keeps what it runs (struct ck_running) as a thread does, and exchanges it in the same way, so whoever
- * watches threads sees runs. A [threaded] body has a stack: there the same function waits where it is, and its
- * parts have threads, too.
+ * A run keeps what it runs (struct ck_running) as a thread does, and exchanges it in the same way,
+ * so whoever watches threads sees runs. A [threaded] body has a stack: there the same function
+ * waits where it is, and its parts have threads, too.
  *
  * Runs lie in memory of their PE that is used again; beginning a body allocates nothing.
  */
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t class_of(const CkGenBody *body)
 {
@@ -79,9 +80,10 @@ void runs_trim(struct wait_pe *w)
 		}
 }
 
-/* ---- what runs --------------------------------------------------------------------------------------- */
+/* ---- what runs ------------------------------------------------------------------------------- */
 
-/* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait for conditions. */
+/* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait
+ * for conditions. */
 void run_swap(struct pe *pe, CkGenRun *run)
 {
 	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running))
@@ -128,8 +130,9 @@ void run_arrived(struct pe *pe, CkGenRun *run)
 	run_swap(pe, run);
 }
 
-/* Each PE has watchers of its own, so those of the PE that it leaves forget the runs. What the scheduler has set aside
- * for a run, behind the words that are ours, belongs to the watchers, too. */
+/* Each PE has watchers of its own, so those of the PE that it leaves forget the runs. What the
+ * scheduler has set aside for a run, behind the words that are ours, belongs to the watchers,
+ * too. */
 void runs_leave(struct pe *pe, struct sdag *s)
 {
 	for (CkGenRun *run = s->runs; run; run = run->next) {
@@ -139,8 +142,9 @@ void runs_leave(struct pe *pe, struct sdag *s)
 	}
 }
 
-/* The run brings its memory along. If this PE has some of that size to spare, one piece goes for it. Otherwise memory would pile
- * up where elements come from a PE of this process and end, or leave for another process, while the other PE allocates more. */
+/* The run brings its memory along. If this PE has some of that size to spare, one piece goes for
+ * it. Otherwise memory would pile up where elements come from a PE of this process and end, or
+ * leave for another process, while the other PE allocates more. */
 static void give_one_back(struct wait_pe *w, const CkGenRun *run)
 {
 	const size_t class = class_of(run->body);
@@ -195,7 +199,8 @@ static void hold(CkGenRun *run)
 	atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 }
 
-/* Let the run, which is what runs, go on. When the last part ends, what waits for the parts follows at once. */
+/* Let the run, which is what runs, go on. When the last part ends, what waits for the parts follows
+ * at once. */
 static void go_on(struct pe *pe, CkGenRun *run)
 {
 	for (;;) {
@@ -223,14 +228,15 @@ void run_resume(struct pe *pe, CkGenRun *run)
 	go_on(pe, run);
 }
 
-/* ---- a body begins ------------------------------------------------------------------------------------- */
+/* ---- a body begins --------------------------------------------------------------------------- */
 
 static void *input_of(CkGenRun *run)
 {
 	return (char *)run + run->body->input;
 }
 
-/* Make the run of a call, and let it run. False: the call waits for buffers, and the buffers' room has kept it. */
+/* Make the run of a call, and let it run. False: the call waits for buffers, and the buffers' room
+ * has kept it. */
 static bool begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
 {
 	const struct collection *c = ((struct ck_obj *)run->obj)->coll;
@@ -308,7 +314,7 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 	return true;
 }
 
-/* ---- parts side by side ---------------------------------------------------------------------------- */
+/* ---- parts side by side ---------------------------------------------------------------------- */
 
 void CkGen_split(CkGenRun *run)
 {
@@ -373,7 +379,7 @@ void CkGen_joined(CkGenRun *run)
 	run_put_back(ck_self(), run);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void drop_call(struct pe *pe, const CkGenRun *run, struct ck_env *env, bool told)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extra.c: records of elements with threads that have not ended, or with calls that wait. Few elements
- * have these, and not for long. An element names its record by a number of 32 bits, so other elements
- * pay nothing for it.
+ * extra.c: records of elements with threads that have not ended, or with calls that wait. Few
+ * elements have these, and not for long. An element names its record by a number of 32 bits, so
+ * other elements pay nothing for it.
  */
 #include "wait_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -68,7 +68,8 @@ void extra_free(struct pe *pe, struct ck_extra *x)
 
 void extra_trim(struct pe *pe, struct ck_extra *x)
 {
-	if (!x->n_threads && !x->n_held && !x->waiting.head && !x->sdag && !x->asked && !x->end && !x->leave)
+	if (!x->n_threads && !x->n_held && !x->waiting.head && !x->sdag && !x->asked && !x->end &&
+	    !x->leave)
 		extra_free(pe, x);
 }
 

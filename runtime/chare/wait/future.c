@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * future.c: futures. A future lives on the PE that made it. Threads of that PE wait for the value; any
- * PE sends the value, as a message. Each wait gives a reference to this one message. Slots are used
- * again. The upper half of a future's id counts the uses of the slot, so the runtime notices a value
- * that comes late for a released future.
+ * future.c: futures. A future lives on the PE that made it. Threads of that PE wait for the value;
+ * any PE sends the value, as a message. Each wait gives a reference to this one message. Slots are
+ * used again. The upper half of a future's id counts the uses of the slot, so the runtime notices a
+ * value that comes late for a released future.
  */
 #include "../../scheduler/cth.h"
 #include "../core/shape.h"
@@ -35,10 +35,11 @@ struct future {
 	uint32_t maker_entry;
 };
 
-/* `value.type` of a value's envelope: one of these, or a number made from its message type's name. */
+/* `value.type` of a value's envelope: one of these, or a number made from its message type's
+ * name. */
 enum { UNKNOWN_MESSAGE = 0, DATA = 1 };
 
-/* ---- slots ----------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 enum { H_FUTURE };
 
@@ -99,7 +100,7 @@ static void suspend(struct future *s, struct waiter *me)
 		CthSuspend();
 }
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* The number of a message type; never UNKNOWN_MESSAGE or DATA. */
 static uint64_t type_number(const CkGenMessage *type)
@@ -107,8 +108,8 @@ static uint64_t type_number(const CkGenMessage *type)
 	return cmi_hash(CMI_HASH_START, type->name, strlen(type->name)) | 2;
 }
 
-/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet. A waiter for
- * another type is told so later (CkGen_waitFuture). */
+/* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet.
+ * A waiter for another type is told so later (CkGen_waitFuture). */
 static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
 	if (type && (s->value->flags & CK_ENV_PACKED) && s->value->value.type == type_number(type)) {
@@ -158,7 +159,7 @@ static void send_value(struct pe *pe, int dst_pe, uint64_t id, uint64_t what, st
 	csd_send(pe, dst_pe, &env->head);
 }
 
-/* ---- futures -------------------------------------------------------------------------------------------- */
+/* ---- futures --------------------------------------------------------------------------------- */
 
 static struct future *future_of(struct pe *pe, const char *what, CkFuture f)
 {
@@ -206,7 +207,8 @@ void CkReleaseFuture(CkFuture f)
 }
 
 /* Wait for the value. The caller gets a reference of its own. */
-static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, const CkGenMessage *type)
+static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f,
+				  const CkGenMessage *type)
 {
 	struct future *s = future_of(pe, what, f);
 	struct waiter me = { NULL, type, NULL, NULL };
@@ -222,7 +224,8 @@ static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f, c
 	return me.value;
 }
 
-/* Senders of this program send a future with a type nothing else (send_to_future, callback_check_wanted). */
+/* Senders of this program send a future with a type nothing else (send_to_future,
+ * callback_check_wanted). */
 static bool is_of_type(const struct ck_env *env, CkDataType type)
 {
 	const CkReductionMsg *m = (const CkReductionMsg *)(const void *)(env + 1);
@@ -300,7 +303,7 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 	CkCallbackSendTyped(CkCallbackFuture(f), type, data, count);
 }
 
-/* ---- messages of a type that is known ------------------------------------------------------------------- */
+/* ---- messages of a type that is known -------------------------------------------------------- */
 
 void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 {
@@ -331,7 +334,7 @@ void *CkGen_waitFuture(CkFuture f, const CkGenMessage *type)
 	return payload_of(env);
 }
 
-/* ---- as callbacks ------------------------------------------------------------------------------------------ */
+/* ---- as callbacks ---------------------------------------------------------------------------- */
 
 static CkCallback callback_of_future(enum callback_kind kind, CkFuture f)
 {
@@ -388,7 +391,8 @@ static struct csd_thing describe_future(struct pe *pe, const CkCallback *cb)
 static const struct future *open_future(const struct pe *pe, CkFuture f)
 {
 	const struct slots *t = futures_of(pe);
-	const struct future *s = f.pe == pe->id && (uint32_t)f.id < t->n ? slot_at(t, (uint32_t)f.id) : NULL;
+	const struct future *s =
+		f.pe == pe->id && (uint32_t)f.id < t->n ? slot_at(t, (uint32_t)f.id) : NULL;
 
 	return s && s->open && s->use == (uint32_t)(f.id >> 32) ? s : NULL;
 }
@@ -431,7 +435,7 @@ static void future_describe(struct pe *pe, struct csd_told *to)
 	holders_describe(pe, to);
 }
 
-/* ---- the part --------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void future_pe_start(struct pe *pe)
 {

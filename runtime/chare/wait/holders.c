@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holders.c: for the watchdog, and for elements that move: who has the name of a future, and could send its value. Nobody tells the runtime where
- * a program keeps names, so this looks for the bytes of a CkFuture, or of a callback made from one: in the fields of
- * elements, in the calls that threads handle, and in calls that wait for their condition. Names elsewhere are not
- * found: on stacks, in memory that fields point to, in global variables. Bytes that look like a name are printed only
- * if somebody waits for just that future.
+ * holders.c: for the watchdog, and for elements that move: who has the name of a future, and could
+ * send its value. Nobody tells the runtime where a program keeps names, so this looks for the bytes
+ * of a CkFuture, or of a callback made from one: in the fields of elements, in the calls that
+ * threads handle, and in calls that wait for their condition. Names elsewhere are not found: on
+ * stacks, in memory that fields point to, in global variables. Bytes that look like a name are
+ * printed only if somebody waits for just that future.
  *
  * An element that made the future itself is left out: it mostly waits.
  */
@@ -51,8 +52,8 @@ static void say_holder(struct search *s, CkFuture f)
 /* A number of a slot and how often it was used, both from 1, and a PE. */
 static bool is_name(const struct pe *pe, CkFuture f)
 {
-	return f.id >> 32 && (uint32_t)f.id && f.pe >= 0 && f.pe < pe->node->job->n_pes && f.type >= CK_NOTYPE &&
-	       f.type <= CK_ARRAYID;
+	return f.id >> 32 && (uint32_t)f.id && f.pe >= 0 && f.pe < pe->node->job->n_pes &&
+	       f.type >= CK_NOTYPE && f.type <= CK_ARRAYID;
 }
 
 static CkFuture future_in_callback(const void *at)
@@ -83,7 +84,8 @@ static void search_bytes(struct search *s, const void *from, size_t bytes)
 	}
 }
 
-bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes, CkFuture *f_p)
+bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes,
+		       CkFuture *f_p)
 {
 	for (size_t i = 0; i + NAME_BYTES <= bytes; i += sizeof(uint64_t)) {
 		*f_p = future_at(pe, (const char *)at + i);
@@ -100,7 +102,8 @@ static void open_place(struct search *s, const struct ck_obj *obj, const char *w
 	s->n_found = 0;
 }
 
-static void search_call(struct search *s, const struct ck_obj *obj, const struct ck_env *env, const char *where)
+static void search_call(struct search *s, const struct ck_obj *obj, const struct ck_env *env,
+			const char *where)
 {
 	open_place(s, obj, where);
 	search_bytes(s, env + 1, env->head.size - sizeof *env);

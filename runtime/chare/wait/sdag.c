@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sdag.c: Structured Dagger: calls that a `when` waits for, and the runs of bodies that wait for them. An
- * entry method that a `when` names has no handler. The element keeps its calls, in order of arrival, until a
- * `when` takes them. If a run waits for a call that comes, it goes on at once (bodies.c).
+ * sdag.c: Structured Dagger: calls that a `when` waits for, and the runs of bodies that wait for
+ * them. An entry method that a `when` names has no handler. The element keeps its calls, in order
+ * of arrival, until a `when` takes them. If a run waits for a call that comes, it goes on at once
+ * (bodies.c).
  *
  * While no run goes on, no waiting run could go on: a run looks at the kept calls before it
  * waits, and a new call completes what at most one run waits for. So a new call only has to find
  * the first waiting run that it completes.
  *
- * The calls that a `when` took are freed after its body, like a handler's message. The last of them is
- * the running message (now.env). The others, and what ran before, lie in the run and are lent (owner_lend), so
- * the runtime notices when the body sends or frees one of them.
+ * The calls that a `when` took are freed after its body, like a handler's message. The last of them
+ * is the running message (now.env). The others, and what ran before, lie in the run and are lent
+ * (owner_lend), so the runtime notices when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -23,7 +24,8 @@ struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 {
 	struct ck_extra *x = extra_make(pe, obj);
 	int n = obj->coll->type->n_entries;
-	struct sdag *s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0], "the calls that wait on an element");
+	struct sdag *s = cmi_alloc_zero(1, sizeof *s + (size_t)n * sizeof s->kept[0],
+					"the calls that wait on an element");
 	s->tail = &s->waiting;
 	s->n_entries = n;
 	for (int i = 0; i < n; i++)
@@ -31,9 +33,10 @@ struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 	return x->sdag = s;
 }
 
-/* ---- which calls ----------------------------------------------------------------------------------- */
+/* ---- which calls ----------------------------------------------------------------------------- */
 
-static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, const CkGenSlot *slot, struct ck_env *env)
+static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, const CkGenSlot *slot,
+		      struct ck_env *env)
 {
 	const CkGenEntry *e = &obj->coll->entries[w->entry];
 
@@ -53,8 +56,8 @@ static bool chosen(const CkGenSlot *slot, int from, int to, const struct ck_env 
 	return false;
 }
 
-static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w, const CkGenSlot *slot,
-			     int from, int to, int i)
+static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
+			     const CkGenSlot *slot, int from, int to, int i)
 {
 	for (struct cmi_msg *m = s->kept[w[i].entry].head; m; m = m->next)
 		if (call_fits(obj, &w[i], &slot[i], (struct ck_env *)m) &&
@@ -71,8 +74,8 @@ static void choose_none(CkGenSlot *slot, int from, int to)
 
 /* Choose all calls of the alternative w[from .. to - 1]. Members that want a number choose first,
  * because the others take any call. */
-static bool choose_all(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w, CkGenSlot *slot, int from,
-		       int to)
+static bool choose_all(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
+		       CkGenSlot *slot, int from, int to)
 {
 	for (int by_number = 1; by_number >= 0; by_number--)
 		for (int i = from; i < to; i++)
@@ -105,7 +108,8 @@ static void unlink_call(struct msg_fifo *f, struct ck_env *env)
 }
 
 /* Find the first alternative that is complete, and take its calls out of those kept. -1: none. */
-static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPlace *p, CkGenSlot *slot)
+static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPlace *p,
+			 CkGenSlot *slot)
 {
 	const CkGenWanted *w = p->wanted;
 	int to;
@@ -123,9 +127,11 @@ static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPl
 
 enum { NONE = -1, NOT_ALONE = -2 };
 
-/* Most alternatives are one call, and most calls find their `when` waiting: then the call need not be kept first. The
- * alternative that takes it; or NONE; or NOT_ALONE, if one that could has several calls. */
-static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot, struct ck_env *env)
+/* Most alternatives are one call, and most calls find their `when` waiting: then the call need not
+ * be kept first. The alternative that takes it; or NONE; or NOT_ALONE, if one that could has
+ * several calls. */
+static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot,
+		       struct ck_env *env)
 {
 	const CkGenWanted *w = p->wanted;
 
@@ -152,7 +158,7 @@ static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot 
 	return false;
 }
 
-/* ---- a call comes ---------------------------------------------------------------------------------- */
+/* ---- a call comes ---------------------------------------------------------------------------- */
 
 /* The run waits at a place for calls. */
 void sdag_wait(struct sdag *s, CkGenRun *run)
@@ -209,7 +215,8 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 }
 
 /* "left[3], or right and done" */
-static void describe_wanted(const CkGenChare *type, const CkGenPlace *p, const CkGenSlot *slot, char *buf, size_t len)
+static void describe_wanted(const CkGenChare *type, const CkGenPlace *p, const CkGenSlot *slot,
+			    char *buf, size_t len)
 {
 	size_t at = 0;
 
@@ -255,7 +262,7 @@ void sdag_describe(const struct ck_extra *x, struct csd_told *to)
 	}
 }
 
-/* ---- a `when` has its calls -------------------------------------------------------------------------- */
+/* ---- a `when` has its calls ------------------------------------------------------------------ */
 
 /* Where the call that runs lies while other code runs inside it. */
 static void **holder_of(CkGenRun *run)
@@ -357,7 +364,8 @@ void CkGen_take(CkGenRun *run, int slot, void *in)
 	take_params(pe, ((struct ck_obj *)run->obj)->coll, call_in(pe, run, slot), in);
 }
 
-/* The buffers' room finds the call as what runs. If it keeps the call, it is the owner until then (body_posted). */
+/* The buffers' room finds the call as what runs. If it keeps the call, it is the owner until then
+ * (body_posted). */
 bool CkGen_takePosted(CkGenRun *run, int place, void *in)
 {
 	struct pe *pe = ck_self();
@@ -432,7 +440,7 @@ int CkGen_steps(int low, int high, int step)
 	return (int)n;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void report_kept(struct pe *pe, const struct ck_obj *obj, const struct sdag *s)
 {

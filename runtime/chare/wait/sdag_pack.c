@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sdag_pack.c: what an element has of Structured Dagger, as bytes: the runs of its bodies, the calls that they
- * have taken, and the calls that are kept for them.
+ * sdag_pack.c: what an element has of Structured Dagger, as bytes: the runs of its bodies, the
+ * calls that they have taken, and the calls that are kept for them.
  *
  *   +-------+---------------------------------------+-----+----------------+-----+
  *   | image | run_image, slots, what the body keeps | ... | kept calls ... | sum |
  *   |       | its calls ...                         |     |                |     |
  *   +-------+---------------------------------------+-----+----------------+-----+
  *
- * Where a body waits, what it keeps and how its pointers are made belong together in more ways than can be checked one by
- * one. So a hash of all of it comes along, and what does not fit that is refused: no move waits for it.
+ * Where a body waits, what it keeps and how its pointers are made belong together in more ways than
+ * can be checked one by one. So a hash of all of it comes along, and what does not fit that is
+ * refused: no move waits for it.
  *
- * A run is a struct that may be copied, except for its head, its calls, and parameters that point into calls. Such a
- * pointer travels as its distance from where the call's own parameter points, which is found by asking the call
- * again; so it may have been moved within the call. Calls travel in the form in which they leave a node.
+ * A run is a struct that may be copied, except for its head, its calls, and parameters that point
+ * into calls. Such a pointer travels as its distance from where the call's own parameter points,
+ * which is found by asking the call again; so it may have been moved within the call. Calls travel
+ * in the form in which they leave a node.
  */
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/tools/cmi_hash.h"
@@ -40,12 +42,15 @@ _Static_assert(sizeof(struct run_image) % 8 == 0, "what follows stays aligned");
 
 static const int64_t NO_POINTER = INT64_MIN;
 
-/* ---- the runs in order --------------------------------------------------------------------------------------- */
+/* ---- the runs in order ----------------------------------------------------------------------- */
 
-/* The one before, because the list begins with the newest; so whoever is around a part comes first. */
+/* The one before, because the list begins with the newest; so whoever is around a part comes
+ * first. */
 static CkGenRun *older(const struct sdag *s, const CkGenRun *run)
 {
-	return run->link == &s->runs ? NULL : (CkGenRun *)(void *)((char *)run->link - offsetof(CkGenRun, next));
+	return run->link == &s->runs ?
+		       NULL :
+		       (CkGenRun *)(void *)((char *)run->link - offsetof(CkGenRun, next));
 }
 
 static CkGenRun *oldest(const struct sdag *s)
@@ -95,8 +100,8 @@ static void set_env(CkGenRun *run, struct ck_env *env)
 	memcpy(run->running, &r, sizeof r);
 }
 
-/* The call that an opened thing belongs to; NULL: the program has it. The innermost is what runs, unless parts run
- * inside it. */
+/* The call that an opened thing belongs to; NULL: the program has it. The innermost is what runs,
+ * unless parts run inside it. */
 static struct ck_env *call_of(CkGenRun *run, int slot)
 {
 	struct ck_env *running = slot == run->inner ? running_of(run).now.env : NULL;
@@ -106,16 +111,18 @@ static struct ck_env *call_of(CkGenRun *run, int slot)
 	return slot < 0 ? run->env : slots_of(run)[slot].env;
 }
 
-/* ---- pointers ---------------------------------------------------------------------------------------------------- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
-_Noreturn static void refuse(struct pe *pe, const CkGenRun *run, const char *what, const char *name, const char *why)
+_Noreturn static void refuse(struct pe *pe, const CkGenRun *run, const char *what, const char *name,
+			     const char *why)
 {
 	const struct ck_obj *obj = run->obj;
 	char who[128], in[128];
 
 	csd_abort(pe, "%s cannot leave its process while %s (%s:%d) waits: %s '%s' %s",
-		  obj_describe(obj, who, sizeof who), describe_entry(obj->coll->type, run->body->entry, in, sizeof in),
-		  run->body->file, place_of(run)->line, what, name, why);
+		  obj_describe(obj, who, sizeof who),
+		  describe_entry(obj->coll->type, run->body->entry, in, sizeof in), run->body->file,
+		  place_of(run)->line, what, name, why);
 }
 
 static void *opened_at(CkGenRun *run, const CkGenOpened *o, const CkGenPointer *p)
@@ -134,11 +141,13 @@ static void check_opened(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	}
 	for (int i = 0; i < o->n_pointers; i++)
 		if (o->pointers[i].target == CKGEN_OF_PROGRAM && call_of(run, o->slot))
-			refuse(pe, run, "the array", o->pointers[i].name, "lies where the program wanted it (nocopypost)");
+			refuse(pe, run, "the array", o->pointers[i].name,
+			       "lies where the program wanted it (nocopypost)");
 }
 
 /* The parameters of a call as they were at first. The caller frees them. */
-static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o, struct ck_env *env)
+static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o,
+			struct ck_env *env)
 {
 	char *in = cmi_alloc(o->bytes ? o->bytes : 1, "the parameters of a call");
 
@@ -146,14 +155,15 @@ static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o
 	return in;
 }
 
-static int64_t distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *p, const struct ck_env *env,
-			const char *now, const char *first)
+static int64_t distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *p,
+			const struct ck_env *env, const char *now, const char *first)
 {
 	if (!now)
 		return NO_POINTER;
 	if (p->target == CKGEN_OF_PUP)
 		return 0;
-	if (p->target == CKGEN_OF_CALL && (now < (const char *)env || now > (const char *)env + env->head.size))
+	if (p->target == CKGEN_OF_CALL &&
+	    (now < (const char *)env || now > (const char *)env + env->head.size))
 		refuse(pe, run, "the parameter", p->name, "does not point into its call any more");
 	return now - first;
 }
@@ -187,7 +197,8 @@ static void detach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	ck_of(pe)->unpacked = unpacked;
 }
 
-/* The reverse, the outermost `when` first, because objects of pup functions end with their `when`. */
+/* The reverse, the outermost `when` first, because objects of pup functions end with their
+ * `when`. */
 static void attach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 {
 	if (!o)
@@ -213,7 +224,7 @@ static void attach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	free(in);
 }
 
-/* ---- calls in the form that leaves ------------------------------------------------------------------------------- */
+/* ---- calls in the form that leaves ----------------------------------------------------------- */
 
 static struct ck_env *for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
 {
@@ -247,7 +258,8 @@ static void run_prepare(struct pe *pe, CkGenRun *run)
 	const struct ck_obj *obj = run->obj;
 
 	if (run->thread || run->posted)
-		refuse(pe, run, "its", run->thread ? "thread" : "call", run->thread ? "has a stack" : "waits for buffers");
+		refuse(pe, run, "its", run->thread ? "thread" : "call",
+		       run->thread ? "has a stack" : "waits for buffers");
 	for (const CkGenOpened *o = place_of(run)->open; o; o = o->up)
 		detach(pe, run, o);
 	own_alone(pe, run); /* then nothing points into the message that others read, too */
@@ -272,7 +284,7 @@ static uint32_t kept_prepare(struct pe *pe, struct ck_obj *obj, struct msg_fifo 
 	return n;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* `to` is NULL while only the size is wanted. */
 struct writer {
@@ -364,7 +376,7 @@ void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
 		write_all(s, to);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reader {
 	struct pe *pe;
@@ -375,7 +387,8 @@ struct reader {
 
 _Noreturn static void damaged(const struct reader *r)
 {
-	csd_abort(r->pe, "the image of an element of %s that has come is damaged", r->obj->coll->type->name);
+	csd_abort(r->pe, "the image of an element of %s that has come is damaged",
+		  r->obj->coll->type->name);
 }
 
 static const void *get(struct reader *r, size_t bytes)
@@ -407,10 +420,13 @@ static struct ck_env *get_call(struct reader *r)
 	env->head.mark = OWNER_HANDLER;
 	memcpy(&env->head + 1, &from->head + 1, head.head.size - sizeof head.head);
 	env->refs_and_refnum = (uint64_t)(uint32_t)head.refnum << 32 | 1;
-	return env->flags & CK_ENV_PACKED ? message_unpack(r->pe, type->entries[env->entry].message, env) : env;
+	return env->flags & CK_ENV_PACKED ?
+		       message_unpack(r->pe, type->entries[env->entry].message, env) :
+		       env;
 }
 
-static const CkGenBody *body_of(const struct reader *r, const struct run_image *i, const CkGenRun *up)
+static const CkGenBody *body_of(const struct reader *r, const struct run_image *i,
+				const CkGenRun *up)
 {
 	const CkGenChare *type = r->obj->coll->type;
 	const CkGenBody *body = NULL;
@@ -439,7 +455,8 @@ static void get_calls(struct reader *r, CkGenRun *run, const struct run_image *i
 {
 	CkGenSlot *slot = slots_of(run);
 	const struct kept_running k = {
-		.now = { r->obj, i->has_running ? get_call(r) : NULL, i->entry }, .body = (uint32_t)run->body->entry,
+		.now = { r->obj, i->has_running ? get_call(r) : NULL, i->entry },
+		.body = (uint32_t)run->body->entry,
 	};
 
 	memcpy(run->running, &k, sizeof k);

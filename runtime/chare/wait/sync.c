@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sync.c: [sync] calls: the caller's thread waits for the answer. One number in the call's head
- * (`word`) says who waits: slot * PEs + PE. So such a call has no priority. The answer is a message to
- * that slot. If the handler returns a message, that is the answer; otherwise the payload is the value's
- * bytes.
+ * (`word`) says who waits: slot * PEs + PE. So such a call has no priority. The answer is a message
+ * to that slot. If the handler returns a message, that is the answer; otherwise the payload is the
+ * value's bytes.
  */
 #include "../../scheduler/cth.h"
 #include "../core/shape.h"
@@ -20,7 +20,7 @@ struct sync_call {
 	CkElement callee;
 };
 
-/* ---- slots ------------------------------------------------------------------------------------------ */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 enum { H_ANSWER };
 
@@ -31,7 +31,8 @@ static struct sync_call *call_at(const struct pe *pe, uint32_t no)
 	return slot_at(calls_of(pe), no);
 }
 
-static uint32_t call_open(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee)
+static uint32_t call_open(struct pe *pe, const CkGenChare *chare, int entry,
+			  const CkElement *callee)
 {
 	uint32_t no = slot_take(calls_of(pe), "calls that wait for their answers");
 
@@ -42,10 +43,11 @@ static uint32_t call_open(struct pe *pe, const CkGenChare *chare, int entry, con
 	return no;
 }
 
-/* ---- the caller ---------------------------------------------------------------------------------- */
+/* ---- the caller ------------------------------------------------------------------------------ */
 
 /* Take a slot for the answer, and write it into the call. */
-uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee, void *payload)
+uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee,
+		  void *payload)
 {
 	struct ck_env *env = env_of(payload);
 	char name[128];
@@ -132,11 +134,14 @@ static bool answer_fits(const CkGenEntry *e, const struct ck_env *env)
 static const char *answer_misfit(const struct pe *pe, const struct ck_env *env)
 {
 	const uint32_t n = calls_of(pe)->n;
-	const struct sync_call *call = env->slot && env->slot < n ? call_at(pe, (uint32_t)env->slot) : NULL;
+	const struct sync_call *call =
+		env->slot && env->slot < n ? call_at(pe, (uint32_t)env->slot) : NULL;
 
 	if (!call || !call->thread || call->answer)
 		return "nobody waits for it";
-	return answer_fits(&call->chare->entries[call->entry], env) ? NULL : "it is no such answer as the call gets";
+	return answer_fits(&call->chare->entries[call->entry], env) ?
+		       NULL :
+		       "it is no such answer as the call gets";
 }
 
 /* An answer of this process is looked at, too: a call of another process said for whom it is. */
@@ -153,7 +158,7 @@ static void answer_arrived(struct pe *pe, struct cmi_msg *m)
 	CthResume(call->thread);
 }
 
-/* ---- the callee ------------------------------------------------------------------------------------ */
+/* ---- the callee ------------------------------------------------------------------------------ */
 
 /* Take the message that the handler returned; it may be the handler's own parameter. */
 static struct ck_env *given(struct pe *pe, const CkGenEntry *e, void *msg, int dst_pe)
@@ -202,7 +207,7 @@ static bool sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env, b
 	return true;
 }
 
-/* ---- the part ------------------------------------------------------------------------------------------ */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void sync_pe_start(struct pe *pe)
 {

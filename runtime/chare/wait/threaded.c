@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * threaded.c: [threaded] entry methods: handlers on stacks of their own, which may wait. Such a
- * handler starts as soon as its call is delivered. While it waits, the PE goes on with other messages,
- * also with those of the same element. Its message lives until it has ended. Each switch of stacks
- * exchanges what runs on the PE (struct ck_running), so each thread has its own.
+ * handler starts as soon as its call is delivered. While it waits, the PE goes on with other
+ * messages, also with those of the same element. Its message lives until it has ended. Each switch
+ * of stacks exchanges what runs on the PE (struct ck_running), so each thread has its own.
  */
 #include "../../scheduler/cth.h"
 #include "wait_int.h"
 
 #include <string.h>
 
-/* Called between two stacks, and between two runs of bodies. The thread that stops may have changed its element, so
- * calls that wait for a condition are tested again. */
+/* Called between two stacks, and between two runs of bodies. The thread that stops may have changed
+ * its element, so calls that wait for a condition are tested again. */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
 	struct ck_obj *stops;
@@ -23,7 +23,7 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 		when_test_soon(pe, stops);
 }
 
-/* ---- a thread's life ----------------------------------------------------------------------------- */
+/* ---- a thread's life ------------------------------------------------------------------------- */
 
 /* Lies on the stack of the code that starts the thread; it is gone when the thread waits. */
 struct start {
@@ -33,8 +33,8 @@ struct start {
 	bool shared;
 };
 
-/* Threads of a nodegroup's branch are not counted: the branch belongs to no PE and lives as long as the
- * job. */
+/* Threads of a nodegroup's branch are not counted: the branch belongs to no PE and lives as long as
+ * the job. */
 bool thread_is_counted(const struct ck_obj *obj)
 {
 	return obj->coll->type->kind != CKGEN_NODEGROUP;
@@ -85,7 +85,7 @@ bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sh
 	return true;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS], void *arg)
 {

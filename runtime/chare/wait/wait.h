@@ -19,25 +19,29 @@ enum { PART_WAIT = 5, PART_SYNC = 6, PART_FUTURE = 7 };
 /** "future 3 of PE 0" */
 struct csd_thing future_thing(CkFuture f);
 
-/** Whether [at, at + bytes) has the name of an open future of this PE that the element made; which one. */
-bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes, CkFuture *f_p);
+/** Whether [at, at + bytes) has the name of an open future of this PE that the element made; which
+ * one. */
+bool future_of_element(struct pe *pe, const struct ck_obj *obj, const void *at, size_t bytes,
+		       CkFuture *f_p);
 
 extern const struct ck_part wait_part, sync_part, future_part;
 
-/* ---- elements that end -------------------------------------------------------------------------- */
+/* ---- elements that end ----------------------------------------------------------------------- */
 
-/** Whether handlers of the element run on stacks of their own. If so, end(pe, obj) is called when the
- * last of them has ended, on whatever stack, and none of the element's waiting calls begins any more.
- * Code that destroys an element calls this first. */
+/** Whether handlers of the element run on stacks of their own. If so, end(pe, obj) is called when
+ * the last of them has ended, on whatever stack, and none of the element's waiting calls begins any
+ * more. Code that destroys an element calls this first. */
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj));
-/** Whether the element cannot leave now: handlers of it run on stacks of their own, or it is held (obj_hold). */
+/** Whether the element cannot leave now: handlers of it run on stacks of their own, or it is held
+ * (obj_hold). */
 bool obj_stays(struct pe *pe, struct ck_obj *obj);
-/** The same as obj_end_later for an element that moves: then nothing else changes. leave(pe, obj) may be called once. */
+/** The same as obj_end_later for an element that moves: then nothing else changes. leave(pe, obj)
+ * may be called once. */
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj));
-/** A call has begun here and waits without a thread for something of this PE: the element does not move until the call
- * goes on. It may be destroyed meanwhile; then obj_release is called, too. */
+/** A call has begun here and waits without a thread for something of this PE: the element does not
+ * move until the call goes on. It may be destroyed meanwhile; then obj_release is called, too. */
 void obj_hold(struct pe *pe, struct ck_obj *obj);
 void obj_release(struct pe *pe, struct ck_obj *obj);
 /** Drop the calls that wait at the element. Called when no call finds the element any more. */
@@ -45,7 +49,7 @@ void obj_drop_calls(struct pe *pe, struct ck_obj *obj);
 /** Drop these calls and the element's record. Called just before the element is freed. */
 void obj_forget(struct pe *pe, struct ck_obj *obj);
 
-/* ---- elements that move ------------------------------------------------------------------------- */
+/* ---- elements that move ---------------------------------------------------------------------- */
 
 struct sdag;
 
@@ -59,24 +63,26 @@ struct obj_calls {
 void obj_calls_init(struct obj_calls *k);
 /** Before obj_calls_leave, of an element that leaves its process: its bodies become bytes. */
 void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
-/** The element leaves: take them, and end its record. / It is in this PE's tables: give them back. */
+/** The element leaves: take them, and end its record. / It is in this PE's tables: give them
+ * back. */
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** No handler runs, and the element takes calls again: run those whose condition is true. */
 void obj_calls_test(struct pe *pe, struct ck_obj *obj);
 /** At the end of the job. The messages are in the PEs' memory, which goes as a whole. */
 void obj_calls_free(struct obj_calls *k);
-/* ---- Structured Dagger of an element that moves (sdag_pack.c) -------------------------------------- */
+/* ---- Structured Dagger of an element that moves (sdag_pack.c) -------------------------------- */
 
-/** The bytes of the element's bodies that wait, with the calls that they have taken, and of the calls that are kept
- * for them; 0: there is nothing. Between handlers of the element, and only if none of them has a thread. Afterwards
- * calls are in the form that leaves a node, and no body can go on: what follows is sdag_pack and obj_forget. Aborts by
- * name if a body waits in a place where it has a pointer that means nothing elsewhere. */
+/** The bytes of the element's bodies that wait, with the calls that they have taken, and of the
+ * calls that are kept for them; 0: there is nothing. Between handlers of the element, and only if
+ * none of them has a thread. Afterwards calls are in the form that leaves a node, and no body can
+ * go on: what follows is sdag_pack and obj_forget. Aborts by name if a body waits in a place where
+ * it has a pointer that means nothing elsewhere. */
 size_t sdag_size(struct pe *pe, struct ck_obj *obj);
 /** Write them to `to`, which has room for as many bytes as sdag_size said. */
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to);
-/** Make them anew in an element of the same type that has no bodies: they wait for what they waited for. `from` is
- * aligned to 16 bytes. Aborts if the bytes are not those of an image. */
+/** Make them anew in an element of the same type that has no bodies: they wait for what they waited
+ * for. `from` is aligned to 16 bytes. Aborts if the bytes are not those of an image. */
 void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -90,7 +96,7 @@ typedef void (*body_watch_fn)(struct pe *pe, struct ck_obj *obj, uint32_t entry,
 /** While the node starts: fn hears of bodies from now on, behind those that came before. */
 void bodies_watch(struct node *node, body_watch_fn fn);
 
-/* ---- calls with a condition, kept elsewhere (a nodegroup's) -------------------------------------- */
+/* ---- calls with a condition, kept elsewhere (a nodegroup's) ---------------------------------- */
 
 /** Take out the oldest call whose condition is true now; NULL: there is none. */
 struct ck_env *when_take_true(struct ck_obj *obj, struct msg_fifo *waiting);
@@ -99,11 +105,12 @@ void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, str
 /** At the end of the job: drop the waiting calls; checked mode reports them. */
 void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
 
-/* ---- [sync] calls ---------------------------------------------------------------------------------- */
+/* ---- [sync] calls ---------------------------------------------------------------------------- */
 
-/** Before a [sync] call is sent: take a slot for its answer. After it is sent: wait for the answer and
- * copy it to `reply`. */
-uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee, void *payload);
+/** Before a [sync] call is sent: take a slot for its answer. After it is sent: wait for the answer
+ * and copy it to `reply`. */
+uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkElement *callee,
+		  void *payload);
 void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *reply);
 
 /** The scheduler calls this between two stacks, to exchange what runs (struct ck_running). */

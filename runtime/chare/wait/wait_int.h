@@ -11,9 +11,11 @@
 
 enum { H_WHEN };                  /* handler of PART_WAIT */
 
-enum { RUN_CLASSES = 16, RUN_CLASS_BYTES = 64 }; /* of memory for runs that is kept; larger ones are not */
+enum { RUN_CLASSES = 16, RUN_CLASS_BYTES = 64 }; /* of memory for runs that is kept; larger ones are
+						  * not */
 
-/** The record of an element that has waiting calls or threads. Few elements have one, and not for long
+/** The record of an element that has waiting calls or threads. Few elements have one, and not for
+ * long
  * (extra.c). */
 struct ck_extra {
 	struct ck_obj *obj;       /* NULL: the element was destroyed meanwhile, or the record is free */
@@ -53,7 +55,8 @@ struct wait_node {
 
 /** The waiting runs and the kept calls of one element. */
 struct sdag {
-	CkGenRun *waiting, **tail; /* for calls, in the order in which they began to wait (CkGenRun.behind) */
+	CkGenRun *waiting, **tail; /* for calls, in the order in which they began to wait
+				    * (CkGenRun.behind) */
 	CkGenRun *runs;           /* all */
 	int n_entries;
 	struct msg_fifo kept[];   /* by entry */
@@ -66,7 +69,8 @@ struct kept_running {
 	uint32_t body;
 	struct pup_block *unpacked;
 };
-_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t), "a thread has room for it");
+_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
+	       "a thread has room for it");
 _Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
 
 /** Exchange what runs on the PE and what is in `state`. Returns the object that ran, or NULL. */
@@ -85,7 +89,7 @@ static inline struct ck_obj *kept_swap(struct pe *pe, uint64_t state[CSD_RUNNING
 	return ours.now.obj;
 }
 
-/* ---- extra.c ------------------------------------------------------------------------------------- */
+/* ---- extra.c --------------------------------------------------------------------------------- */
 
 static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj *obj)
 {
@@ -98,10 +102,11 @@ void extra_may_leave(struct pe *pe, struct ck_extra *x);
 /** Make the record a spare one; extra_trim does so only if the record has nothing left in it. */
 void extra_free(struct pe *pe, struct ck_extra *x);
 void extra_trim(struct pe *pe, struct ck_extra *x);
-/** The element is no longer this PE's. The record becomes spare when nothing is on its way to test its calls. */
+/** The element is no longer this PE's. The record becomes spare when nothing is on its way to test
+ * its calls. */
 void extra_let_go(struct pe *pe, struct ck_extra *x);
 
-/* ---- when.c --------------------------------------------------------------------------------------- */
+/* ---- when.c ---------------------------------------------------------------------------------- */
 
 bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void when_test(struct pe *pe, struct ck_obj *obj);
@@ -114,12 +119,12 @@ void when_drop(struct pe *pe, struct ck_extra *x);
 void call_drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
 
-/* ---- when_idle.c --------------------------------------------------------------------------------------- */
+/* ---- when_idle.c ----------------------------------------------------------------------------- */
 
 /** At the end: no more [whenidle] calls. */
 void idle_drop(struct pe *pe);
 
-/* ---- sdag.c --------------------------------------------------------------------------------------- */
+/* ---- sdag.c ---------------------------------------------------------------------------------- */
 
 struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj);
 static inline struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
@@ -139,14 +144,18 @@ void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, 
 void sdag_wait(struct sdag *s, CkGenRun *run);
 /** The calls of its place have been taken: they are what runs now. */
 void run_begin(struct pe *pe, CkGenRun *run);
-/** Keep what runs in the run, because calls of a `when`, or parts, run inside it; and the reverse. */
+/** Keep what runs in the run, because calls of a `when`, or parts, run inside it; and the
+ * reverse. */
 void run_set_aside(struct pe *pe, CkGenRun *run);
 void run_put_back(struct pe *pe, CkGenRun *run);
 
-/* ---- bodies.c ------------------------------------------------------------------------------------- */
+/* ---- bodies.c -------------------------------------------------------------------------------- */
 
 static inline CkGenSlot *slots_of(CkGenRun *run) { return (CkGenSlot *)(void *)(run + 1); }
-static inline const CkGenPlace *place_of(const CkGenRun *run) { return &run->body->places[run->at]; }
+static inline const CkGenPlace *place_of(const CkGenRun *run)
+{
+	return &run->body->places[run->at];
+}
 
 bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
@@ -154,21 +163,24 @@ bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool 
 bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** A new run of the element. It has begun nothing. */
 CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
-/** Let the run begin, or go on, at run->at, until it waits again or ends. What it ran lies in it. */
+/** Let the run begin, or go on, at run->at, until it waits again or ends. What it ran lies in
+ * it. */
 void run_resume(struct pe *pe, CkGenRun *run);
 /** The run has come with its element: whoever watches bodies sees it begin. */
 void run_arrived(struct pe *pe, CkGenRun *run);
-/** All runs of an element that moves within the process: it leaves this PE. / It has come to this PE. */
+/** All runs of an element that moves within the process: it leaves this PE. / It has come to this
+ * PE. */
 void runs_leave(struct pe *pe, struct sdag *s);
 void runs_arrived(struct pe *pe, struct sdag *s);
 /** Exchange what runs on the PE and what the run keeps. */
 void run_swap(struct pe *pe, CkGenRun *run);
-/** Free all runs of an element, which wait, and their calls. `told`: callers get their memory back. */
+/** Free all runs of an element, which wait, and their calls. `told`: callers get their memory
+ * back. */
 void runs_drop(struct pe *pe, struct sdag *s, bool told);
 /** At the end of the job: free the memory that was kept. */
 void runs_trim(struct wait_pe *w);
 
-/* ---- future.c, holders.c --------------------------------------------------------------------------- */
+/* ---- future.c, holders.c --------------------------------------------------------------------- */
 
 /** Whether `obj` of this PE, which has the name of a future, could be the one to send its value. */
 bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
@@ -177,7 +189,7 @@ bool future_is_made_by(const struct pe *pe, CkFuture f, const struct ck_obj *obj
 /** For the watchdog: the elements that have names of futures. */
 void holders_describe(struct pe *pe, struct csd_told *to);
 
-/* ---- threaded.c ----------------------------------------------------------------------------------- */
+/* ---- threaded.c ------------------------------------------------------------------------------ */
 
 bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 bool thread_is_counted(const struct ck_obj *obj);

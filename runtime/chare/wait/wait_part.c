@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait_part.c: all that waits on an element: it moves along, is tested again, told to the watchdog, dropped. And the part.
+ * wait_part.c: all that waits on an element: it moves along, is tested again, told to the watchdog,
+ * dropped. And the part.
  */
 #include "wait_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -120,7 +121,8 @@ static void wait_pe_stop(struct pe *pe)
 	runs_trim(w);
 }
 
-static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived, .apart = false } };
+static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived,
+							   .apart = false } };
 static const struct ck_attribute attributes[] = {
 	{ CKGEN_AWAITED, CK_TAKES_CALL, sdag_takes },
 	{ CKGEN_AWAITED, CK_STARTS, body_posted },

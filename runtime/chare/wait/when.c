@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * when.c: [when(condition)]: a call whose condition is false waits at its element. The PE tests the
- * waiting calls again after everything that may have changed the element: a handler of the element, a
- * part of a threaded handler up to where it waits or ends, an inline or local call. Then it makes the
- * oldest call whose condition is true, and tests again, until there is none. So calls of one entry
- * keep their order, except that a call whose condition is true does not wait for an earlier one whose
- * condition is false.
+ * waiting calls again after everything that may have changed the element: a handler of the element,
+ * a part of a threaded handler up to where it waits or ends, an inline or local call. Then it makes
+ * the oldest call whose condition is true, and tests again, until there is none. So calls of one
+ * entry keep their order, except that a call whose condition is true does not wait for an earlier
+ * one whose condition is false.
  *
  * In a nodegroup only [exclusive] entries may have conditions. The thread that runs such a handler
  * tests the waiting calls after it (nodegroup.c).
@@ -18,7 +18,7 @@
 
 #include <stdio.h>
 
-/* ---- what waits -------------------------------------------------------------------------------- */
+/* ---- what waits ------------------------------------------------------------------------------ */
 
 static bool is_true(struct ck_obj *obj, struct ck_env *env)
 {
@@ -142,7 +142,7 @@ void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, str
 	}
 }
 
-/* ---- when it is looked at ----------------------------------------------------------------------- */
+/* ---- when it is looked at -------------------------------------------------------------------- */
 
 /* Called when no handler runs. A handler may destroy the element; then x->obj is NULL. */
 void when_test(struct pe *pe, struct ck_obj *obj)

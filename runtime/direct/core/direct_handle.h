@@ -35,8 +35,8 @@ enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
  *             by assocLocal                     by assocLocal; the rest by createHandle,
  *                                               which puts the seal where src will be
  *
- * What assocLocal writes means something on sender_pe only, and is looked at only there. A put reads
- * the first 64 bytes, and the strides where there are any. A ready reads the first 16. */
+ * What assocLocal writes means something on sender_pe only, and is looked at only there. A put
+ * reads the first 64 bytes, and the strides where there are any. A ready reads the first 16. */
 struct direct_handle {
 	uint32_t magic;
 	int32_t receiver;             /* PE */

@@ -35,10 +35,10 @@ _Static_assert(sizeof(struct direct_line) == 64, "one cache line, written by oth
  *
  * `tell` is what a put asks: does the receiver look at the word, or must it be told? The receiver
  * writes it when it marks the channel ready, and leaves it alone until the put has come; the sender
- * reads it in the put, before it stores the word. It needs no order of its own. The program orders its
- * put behind the ready with a message or other data; that orders this store before the load in the
- * put, just as it orders the receiver's last use of the buffer before the put. The flag hardly ever
- * changes, and 64 of them share a line, so it stays in the sender's cache. */
+ * reads it in the put, before it stores the word. It needs no order of its own. The program orders
+ * its put behind the ready with a message or other data; that orders this store before the load in
+ * the put, just as it orders the receiver's last use of the buffer before the put. The flag hardly
+ * ever changes, and 64 of them share a line, so it stays in the sender's cache. */
 struct direct_shared {
 	struct direct_line line[DIRECT_BLOCK];
 	_Atomic uint8_t tell[DIRECT_BLOCK];
@@ -52,8 +52,8 @@ static inline _Atomic uint8_t *direct_tell_flag(struct direct_line *line, uint32
 	return &all->tell[number % DIRECT_BLOCK];
 }
 
-/** What the sequence word holds after put number `iteration`. The generation is in it, so that a put
- * through a handle from before the number was reused differs from a fresh one. */
+/** What the sequence word holds after put number `iteration`. The generation is in it, so that a
+ * put through a handle from before the number was reused differs from a fresh one. */
 static inline uint64_t direct_seq(uint32_t generation, uint64_t iteration)
 {
 	return (uint64_t)generation << 40 | iteration;

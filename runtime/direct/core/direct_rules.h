@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_rules.h: what happens when a program breaks a rule of channels: the job ends, with one line
- * that names the call, the channel, both PEs, the iteration, the rule and the way out. A channel that
- * is used wrongly loses or mixes data silently, so no broken rule is only a warning.
+ * direct_rules.h: what happens when a program breaks a rule of channels: the job ends, with one
+ * line that names the call, the channel, both PEs, the iteration, the rule and the way out. A
+ * channel that is used wrongly loses or mixes data silently, so no broken rule is only a warning.
  */
 #ifndef DIRECT_RULES_H
 #define DIRECT_RULES_H

@@ -105,7 +105,8 @@ struct direct_node {
 enum direct_found {
 	DIRECT_FOUND_POLLED,          /* a scan saw the word */
 	DIRECT_FOUND_BELL,            /* the sender, in shared memory, rang */
-	DIRECT_FOUND_HERE,            /* this PE's thread stored the word: its own put, or one that came as a message */
+	DIRECT_FOUND_HERE,            /* this PE's thread stored the word: its own put, or one that came as
+				       * a message */
 	DIRECT_FOUND_WAYS,
 };
 

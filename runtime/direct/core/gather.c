@@ -2,8 +2,9 @@
 /* gather.c: see gather.h. */
 #include "gather.h"
 
-/* A call of memcpy costs more than the copy of a short block, and a division as much as the copies of
- * four. Neither is left where `block` is a constant, as it is wherever this is inlined with one. */
+/* A call of memcpy costs more than the copy of a short block, and a division as much as the copies
+ * of four. Neither is left where `block` is a constant, as it is wherever this is inlined with
+ * one. */
 static inline __attribute__((always_inline)) void gather_plane(
 	unsigned char *dst, const unsigned char *src, size_t n, int64_t stride, size_t block)
 {

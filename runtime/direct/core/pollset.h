@@ -2,10 +2,10 @@
 /*
  * pollset.h: the words that a PE watches for arrivals: add, remove, scan.
  *
- * A dense array of {address, idle value}, scanned from end to end. Removal moves the last entry into
- * the gap. A scan costs about 1 ns per entry. Up to some 32 entries nothing is faster; with more,
- * the senders tell of their puts (bell.h). A set belongs to one PE: it has no locks, and no function
- * of the user runs inside a scan.
+ * A dense array of {address, idle value}, scanned from end to end. Removal moves the last entry
+ * into the gap. A scan costs about 1 ns per entry. Up to some 32 entries nothing is faster; with
+ * more, the senders tell of their puts (bell.h). A set belongs to one PE: it has no locks, and no
+ * function of the user runs inside a scan.
  */
 #ifndef POLLSET_H
 #define POLLSET_H
@@ -17,7 +17,8 @@
 
 #define POLLSET_OUT UINT32_MAX
 
-/** Something that is watched. It is embedded in its owner, which stays until the item is removed. */
+/** Something that is watched. It is embedded in its owner, which stays until the item is
+ * removed. */
 struct poll_item {
 	const _Atomic uint64_t *word; /* 8-aligned; written by another thread or process */
 	uint64_t idle;                /* arrived when *word differs */

@@ -80,8 +80,8 @@ void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 	bell_read_init(&d->bells[d->n_bells++].ring, bell, b->n_slots);
 }
 
-/** A bell has rung for a channel that waits for no put, or that was destroyed (NULL). Only a program
- * that breaks the rules gets here, but not every program that breaks them. */
+/** A bell has rung for a channel that waits for no put, or that was destroyed (NULL). Only a
+ * program that breaks the rules gets here, but not every program that breaks them. */
 static _Noreturn __attribute__((noinline, cold)) void
 rung_early(struct pe *pe, int sender, uint32_t number, const struct direct_channel_hot *hot)
 {

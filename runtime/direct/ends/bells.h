@@ -4,9 +4,9 @@
  *
  * The sender makes the bell, in its own memory, when it binds its first channel to a PE, and says
  * where it is in a message. It may ring at once: the receiver finds what is in the ring before the
- * message when the message has come. Each of the sender's channels has at most one put under way, so
- * a ring with a slot for each never fills. A sender that binds more makes a larger ring, says so,
- * and ends the old one with BELL_END. The receiver looks at both meanwhile: puts of different
+ * message when the message has come. Each of the sender's channels has at most one put under way,
+ * so a ring with a slot for each never fills. A sender that binds more makes a larger ring, says
+ * so, and ends the old one with BELL_END. The receiver looks at both meanwhile: puts of different
  * channels have no order.
  */
 #ifndef DIRECT_BELLS_H

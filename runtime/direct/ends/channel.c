@@ -27,7 +27,8 @@ static void reserve_rung(struct direct_rung *r, uint32_t n)
 	r->cap = cap;
 }
 
-/** Make room for all that may be polled when there are `n` channels, so that ready never allocates. */
+/** Make room for all that may be polled when there are `n` channels, so that ready never
+ * allocates. */
 static void reserve_set(struct direct_pe *d, uint32_t n)
 {
 	pollset_reserve(&d->set, (n < d->poll_max ? n : d->poll_max) + d->n_rma);
@@ -140,7 +141,8 @@ static void publish_mark(const struct direct_channel_hot *hot)
 }
 
 /** In checked mode, or where waiting times are counted. */
-static __attribute__((noinline, cold)) void mark_closely(struct pe *pe, const struct direct_channel_hot *hot)
+static __attribute__((noinline, cold)) void mark_closely(struct pe *pe,
+							 const struct direct_channel_hot *hot)
 {
 	if (pe->node->check)
 		publish_mark(hot);
@@ -160,9 +162,9 @@ static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, b
 	atomic_store_explicit(&b->shared->tell[hot - b->hot], tell, memory_order_relaxed);
 }
 
-/** Whether the sender must tell of its next put into `hot`. Few channels are polled instead, because
- * a scan finds the end of the data itself, while a bell's slot is one line more that must come: see
- * DIRECT_POLL_MAX. */
+/** Whether the sender must tell of its next put into `hot`. Few channels are polled instead,
+ * because a scan finds the end of the data itself, while a bell's slot is one line more that must
+ * come: see DIRECT_POLL_MAX. */
 static inline bool must_tell(const struct direct_pe *d, const struct direct_channel_hot *hot)
 {
 	return hot->own || (d->n_open > d->poll_max && !hot->rma);
@@ -171,14 +173,14 @@ static inline bool must_tell(const struct direct_pe *d, const struct direct_chan
 /** What a scan must find until the put has come. */
 static inline void write_idle(const struct direct_channel_hot *hot)
 {
-	/* relaxed: ordered before the put in the same way as the flag (set_tell). The network begins its put behind the
-	 * message that orders it, as any sender does. Model: channel.pml, write_idle */
+	/* relaxed: ordered before the put in the same way as the flag (set_tell). The network begins its
+	 * put behind the message that orders it, as any sender does. Model: channel.pml, write_idle */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }
 
-/** From now on the sender must ring, if it can: until it has, the network may be the sender (direct_make_rma), whose put
- * only the word tells. Model: channel.pml, begin_telling */
+/** From now on the sender must ring, if it can: until it has, the network may be the sender
+ * (direct_make_rma), whose put only the word tells. Model: channel.pml, begin_telling */
 static __attribute__((noinline)) void begin_telling(struct direct_channel_hot *hot)
 {
 	write_idle(hot);
@@ -219,8 +221,8 @@ static inline void watch(struct pe *pe, struct direct_channel_hot *hot)
 	}
 }
 
-/** Checked mode ends the job. Otherwise arming twice does nothing: if it wrote the idle pattern again,
- * it could wipe out data that has just arrived. */
+/** Checked mode ends the job. Otherwise arming twice does nothing: if it wrote the idle pattern
+ * again, it could wipe out data that has just arrived. */
 static __attribute__((noinline, cold)) void armed_already(struct pe *pe, const char *call,
 							  const struct direct_channel_hot *hot)
 {
@@ -453,7 +455,8 @@ static void consume_again(struct pe *pe, struct direct_channel_hot *hot)
 		publish_mark(hot);
 }
 
-/** What is in the buffer is the receiver's, or a put that has landed: the word is not idle, so the next mark must write it. */
+/** What is in the buffer is the receiver's, or a put that has landed: the word is not idle, so the
+ * next mark must write it. */
 static void put_back(struct direct_channel_hot *hot, uint64_t word)
 {
 	/* relaxed: this thread alone reads it until the channel has a sender. */
@@ -529,7 +532,8 @@ void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot)
 	hot->rma = true;
 	if (!hot->tell)
 		return;
-	/* This is the first mark that asks for a bell, as none has rung: the word is idle unless the network has written it since
+	/* This is the first mark that asks for a bell, as none has rung: the word is idle unless the
+	 * network has written it since
 	 * (begin_telling). */
 	set_tell(hot, false);
 	if (hot->state != CHANNEL_ARMED)
@@ -566,7 +570,8 @@ bool direct_unseen_put(const struct direct_channel_hot *hot)
 		return true;
 	if (hot->state == CHANNEL_CONSUMED || hot->own)
 		return false;
-	/* Once we have been told of a put, we are told of all. Until then it may be the network that puts. */
+	/* Once we have been told of a put, we are told of all. Until then it may be the network that
+	 * puts. */
 	if (hot->tell && direct_rest(hot)->iteration)
 		return false;
 	/* relaxed: the data is not looked at. Model: channel.pml, direct_unseen_put */
@@ -586,7 +591,8 @@ static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 		d->n_open--;
 }
 
-/** Take the channel out of everything that is counted. Once it is retired, it is in nothing any more. */
+/** Take the channel out of everything that is counted. Once it is retired, it is in nothing any
+ * more. */
 static void uncount(struct pe *pe, struct direct_channel_hot *hot)
 {
 	if (hot->retired)

@@ -5,12 +5,13 @@
  * Only the PE that created a channel touches its record. A channel is in exactly one state (enum
  * channel_state).
  *
- * The word that tells of an arrival in pattern mode is the end of the user's buffer, which holds the last put's word
- * when its function has run. The receiver makes it idle when it marks a channel that is polled, and when it begins to ask
- * for bells (`tell`; creation does). It need not do so again while bells tell of the puts: then the sender is not the network.
- * So of a MARKED or ARMED channel, of whose puts we have not been told yet, a word that is not idle means a put.
- * This holds whenever the news comes that the network is the sender (direct_make_rma). An end that is made with what a last
- * sender has left in the buffer does not ask for bells before its next mark.
+ * The word that tells of an arrival in pattern mode is the end of the user's buffer, which holds
+ * the last put's word when its function has run. The receiver makes it idle when it marks a channel
+ * that is polled, and when it begins to ask for bells (`tell`; creation does). It need not do so
+ * again while bells tell of the puts: then the sender is not the network. So of a MARKED or ARMED
+ * channel, of whose puts we have not been told yet, a word that is not idle means a put. This holds
+ * whenever the news comes that the network is the sender (direct_make_rma). An end that is made
+ * with what a last sender has left in the buffer does not ask for bells before its next mark.
  */
 #ifndef DIRECT_CHANNEL_H
 #define DIRECT_CHANNEL_H
@@ -27,8 +28,8 @@
 
 /* ---- the record -------------------------------------------------------------------- */
 
-/** Who may touch the buffer, from the receiver's point of view. An ARMED channel is in the poll set,
- * or its PE will be told of the put; docs/CHANNELS.md draws the transitions. */
+/** Who may touch the buffer, from the receiver's point of view. An ARMED channel is in the poll
+ * set, or its PE will be told of the put; docs/CHANNELS.md draws the transitions. */
 enum channel_state {
 	CHANNEL_FREE,     /* the number names no channel */
 	CHANNEL_CONSUMED, /* the function has run: the user's */
@@ -176,8 +177,8 @@ static inline bool direct_landed_here(struct direct_pe *d, uint32_t number, uint
 	return CSD_LIKELY(hot->generation == generation) && direct_landed(d, hot);
 }
 
-/** End the job: put `id` has come into `hot`, which waits for none; NULL: the channel it was meant for
- * is destroyed. */
+/** End the job: put `id` has come into `hot`, which waits for none; NULL: the channel it was meant
+ * for is destroyed. */
 _Noreturn void direct_unexpected(struct pe *pe, struct direct_id id,
 				 const struct direct_channel_hot *hot) __attribute__((cold));
 
@@ -201,11 +202,13 @@ struct csd_receiving;
 
 /** Make a receiving end that another layer gives a name (ends.h). */
 void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r);
-/** Its state and whether a put has landed; all bells must have been heard. Returns the puts whose function was called. */
+/** Its state and whether a put has landed; all bells must have been heard. Returns the puts whose
+ * function was called. */
 uint64_t direct_channel_look(const struct direct_channel_hot *hot, struct csd_receiving *now);
 /** As direct_channel_destroy, but a put that has landed goes on to count as under way. */
 void direct_channel_take(struct pe *pe, const struct direct_handle *h);
-/** Nobody looks for puts any more, and none may come; the record is kept for direct_channel_take. */
+/** Nobody looks for puts any more, and none may come; the record is kept for
+ * direct_channel_take. */
 void direct_channel_retire(struct pe *pe, const struct direct_handle *h);
 
 /** The record may be used for another channel, unless something still points to it: then whoever

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sender.c: the sending end: its record, from the binding to the end, and the local completion of its puts. The puts
- * themselves are in put.c.
+ * sender.c: the sending end: its record, from the binding to the end, and the local completion of
+ * its puts. The puts themselves are in put.c.
  */
 #include "sender.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -110,7 +110,8 @@ void direct_no_sender(struct pe *pe, const char *call, const struct direct_handl
 	direct_not_a_sender(pe, call, h);
 }
 
-struct direct_sender *direct_checked_sender(struct pe *pe, const char *call, const struct direct_handle *h)
+struct direct_sender *direct_checked_sender(struct pe *pe, const char *call,
+					    const struct direct_handle *h)
 {
 	if (!direct_has_sender(pe, h))
 		direct_no_sender(pe, call, h);
@@ -164,9 +165,9 @@ int direct_run_completions(struct pe *pe)
 	return n;
 }
 
-/* The receiver's answer to the put may have overtaken the news of its completion, so look at the network before
- * calling it the program's mistake. A put with a function is complete when the function has run, which only the loop
- * can do. */
+/* The receiver's answer to the put may have overtaken the news of its completion, so look at the
+ * network before calling it the program's mistake. A put with a function is complete when the
+ * function has run, which only the loop can do. */
 void direct_settle_put(struct pe *pe, const char *call, const struct direct_sender *s)
 {
 	for (int i = 0; i < SETTLE_POLLS && direct_is_busy(s) && !s->fn; i++)
@@ -177,8 +178,8 @@ void direct_settle_put(struct pe *pe, const char *call, const struct direct_send
 			      "the last put is not locally complete yet");
 }
 
-void direct_check_unchanged(struct pe *pe, const char *call, struct direct_id id, const struct direct_handle *h,
-			    const struct direct_sender *s)
+void direct_check_unchanged(struct pe *pe, const char *call, struct direct_id id,
+			    const struct direct_handle *h, const struct direct_sender *s)
 {
 	if (direct_checksum((const unsigned char *)h, sizeof(*h)) != s->seal)
 		direct_broken(pe, call, id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sender.h: the sending end of a channel: its record, and the local completion of its puts. put.h has the puts.
+ * sender.h: the sending end of a channel: its record, and the local completion of its puts. put.h
+ * has the puts.
  *
  * Only the PE that bound the channel touches its record. binding.c fills it in.
  */
@@ -39,8 +40,8 @@ struct direct_sender_hot {
 };
 _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 
-/** The way of a put in checked mode on the other paths: it asks first, because nothing here sees the
- * receiver's state. Then that of a put of an end that is stopped. */
+/** The way of a put in checked mode on the other paths: it asks first, because nothing here sees
+ * the receiver's state. Then that of a put of an end that is stopped. */
 enum { DIRECT_ASKING = DIRECT_MESSAGE + 1, DIRECT_HOLDING };
 
 struct direct_sender {
@@ -49,7 +50,8 @@ struct direct_sender {
 	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING */
 	bool named;                   /* made by direct_sender_open or direct_join: it can move */
 	const unsigned char *src;     /* the user's, or staging */
-	void *held;                   /* ours: the data of a put that waits, or of one that has waited and is under way */
+	void *held;                   /* ours: the data of a put that waits, or of one that has waited and
+				       * is under way */
 	const unsigned char *own_src; /* meanwhile: what src is */
 	void *staging;                /* strided, not on the memory path: ours, else NULL */
 	size_t body;                  /* bytes that are copied: all, or all but the last word */
@@ -112,10 +114,12 @@ static inline bool direct_is_checked(const struct direct_sender *s)
 /* ---- found by its handle ------------------------------------------------------------ */
 
 /** End the job: `h` names no sending end of this PE. Say why. */
-_Noreturn __attribute__((cold)) void direct_no_sender(struct pe *pe, const char *call, const struct direct_handle *h);
+_Noreturn __attribute__((cold)) void direct_no_sender(struct pe *pe, const char *call,
+						      const struct direct_handle *h);
 
-/** The sending end that `h` names, which must live on this PE. The number in a handle is right unless the program
- * has written over it: that is not looked at here, where each instruction of a put counts. */
+/** The sending end that `h` names, which must live on this PE. The number in a handle is right
+ * unless the program has written over it: that is not looked at here, where each instruction of a
+ * put counts. */
 static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const char *call,
 						   const struct direct_handle *h)
 {
@@ -131,23 +135,26 @@ static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const c
 }
 
 /** The same for calls other than CkDirect_put, where all is looked at. */
-struct direct_sender *direct_checked_sender(struct pe *pe, const char *call, const struct direct_handle *h);
+struct direct_sender *direct_checked_sender(struct pe *pe, const char *call,
+					    const struct direct_handle *h);
 
 /** Checked mode: the program has not written to the handle since it was bound. */
-void direct_check_unchanged(struct pe *pe, const char *call, struct direct_id id, const struct direct_handle *h,
-			    const struct direct_sender *s);
+void direct_check_unchanged(struct pe *pe, const char *call, struct direct_id id,
+			    const struct direct_handle *h, const struct direct_sender *s);
 
 /* ---- local completion --------------------------------------------------------------- */
 
-/** The put is locally complete, and its function will run from the loop. Until then the channel stays
- * busy on every path, so that a program cannot come to depend on the fast one. */
+/** The put is locally complete, and its function will run from the loop. Until then the channel
+ * stays busy on every path, so that a program cannot come to depend on the fast one. */
 void direct_push_done(struct direct_pe *d, struct direct_sender *s);
 
 /** Of the network: a put is locally complete. */
 void direct_put_done(struct cmi_op *op);
 
-/** The last put of this end is not complete: look at the network, and end the job if it is not complete then. */
-__attribute__((cold)) void direct_settle_put(struct pe *pe, const char *call, const struct direct_sender *s);
+/** The last put of this end is not complete: look at the network, and end the job if it is not
+ * complete then. */
+__attribute__((cold)) void direct_settle_put(struct pe *pe, const char *call,
+					     const struct direct_sender *s);
 
 /** Run the functions of puts that are locally complete; returns how many. */
 int direct_run_completions(struct pe *pe);
@@ -155,7 +162,8 @@ int direct_run_completions(struct pe *pe);
 /** Send the receiver a control message about this end: BOUND or ASK. */
 void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct_control kind);
 
-/** The sending end that `h` names, which must live on this PE; its last put must be locally complete. */
+/** The sending end that `h` names, which must live on this PE; its last put must be locally
+ * complete. */
 struct direct_sender *direct_sender_at_rest(struct pe *pe, const char *call,
 					    const struct direct_handle *h);
 

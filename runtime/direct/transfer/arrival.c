@@ -61,7 +61,8 @@ static void add_waited(struct pe_counts *c, const struct direct_node *dn, uint64
 }
 
 /** Call the function, and count it and how its arrival was found: `hot` says how it was marked. */
-static void call_counted(struct pe *pe, const struct direct_channel_hot *hot, const struct direct_channel *ch)
+static void call_counted(struct pe *pe, const struct direct_channel_hot *hot,
+			 const struct direct_channel *ch)
 {
 	const struct direct_node *dn = direct_node_of(pe);
 	struct pe_counts *c = pe->counts;
@@ -75,9 +76,10 @@ static void call_counted(struct pe *pe, const struct direct_channel_hot *hot, co
 	pe->node->count->end(pe, &run);
 }
 
-/** The function, in checked mode, with a trace, or counted. It may destroy the channel, and create another one in
- * the same record. */
-static __attribute__((noinline)) void call_closely(struct pe *pe, const struct direct_channel_hot *hot)
+/** The function, in checked mode, with a trace, or counted. It may destroy the channel, and create
+ * another one in the same record. */
+static __attribute__((noinline)) void call_closely(struct pe *pe,
+						   const struct direct_channel_hot *hot)
 {
 	struct direct_channel *ch = direct_rest(hot);
 	const struct direct_channel was = *ch;
@@ -114,8 +116,8 @@ static inline __attribute__((always_inline)) void run_function(struct pe *pe,
 		direct_channel_reuse(direct_of(pe), hot);
 }
 
-/* Forced inline: gcc considers a function that only prefetches to have no effect, and drops the call
- * before it would inline it. */
+/* Forced inline: gcc considers a function that only prefetches to have no effect, and drops the
+ * call before it would inline it. */
 static inline __attribute__((always_inline)) void prefetch_rest(
 	const struct direct_channel_hot *hot)
 {

@@ -194,8 +194,8 @@ static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 			       : h->line_addr + offsetof(struct direct_line, seq);
 }
 
-/** Make memory into which strided data is gathered first, because nothing here can write the receive
- * buffer. It ends 8-aligned, as send buffers must. */
+/** Make memory into which strided data is gathered first, because nothing here can write the
+ * receive buffer. It ends 8-aligned, as send buffers must. */
 static void stage(struct direct_sender *s)
 {
 	size_t pad = -s->bytes % 8;
@@ -211,8 +211,8 @@ static void seal_bound(const struct pe *pe, struct direct_sender *s, const struc
 		s->seal = direct_checksum((const unsigned char *)h, sizeof(*h));
 }
 
-/** Write into the handle what a put reads. It is bound from here on. `strides` is NULL where the data
- * lies in one piece. */
+/** Write into the handle what a put reads. It is bound from here on. `strides` is NULL where the
+ * data lies in one piece. */
 static void name_sender(struct pe *pe, struct direct_handle *h, struct direct_sender *s,
 			const void *send_buf, const struct gather_shape *strides)
 {
@@ -303,7 +303,8 @@ void CkDirect_assocLocalStrided(CkDirectHandle *h, const void *base, CkDirectStr
 	bind_strided(direct_self(call), call, direct_open(h), base, &shape);
 }
 
-void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_handle *to, const struct csd_sending *s)
+void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_handle *to,
+		 const struct csd_sending *s)
 {
 	static const char call[] = "a channel's sending end";
 	void *held = direct_sender_leave(pe, h);

@@ -6,8 +6,9 @@
 #include "../core/direct_handle.h"
 #include "../../scheduler/pe.h"
 
-/** Join a sending end, made by direct_sender_open or joined before, to the channel that *to names. Its last put must
- * be locally complete; the put that waits is made now. */
-void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_handle *to, const struct csd_sending *s);
+/** Join a sending end, made by direct_sender_open or joined before, to the channel that *to names.
+ * Its last put must be locally complete; the put that waits is made now. */
+void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_handle *to,
+		 const struct csd_sending *s);
 
 #endif

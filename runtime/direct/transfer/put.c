@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * put.c: puts: by plain memory, by the network, in a message, and those that wait until they may be made.
+ * put.c: puts: by plain memory, by the network, in a message, and those that wait until they may be
+ * made.
  *
  * The word that the receiver trusts is always written by itself, after the rest is known to be
  * there. Bulk copies give no such promise: memcpy and the network's own copies may write the end
@@ -47,8 +48,8 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 	return word;
 }
 
-/** The same by what the sending end has kept, not by the handle: a handle that the program has written
- * over does no harm then. Only strided data is described by the handle alone. */
+/** The same by what the sending end has kept, not by the handle: a handle that the program has
+ * written over does no harm then. Only strided data is described by the handle alone. */
 static uint64_t kept_last_word(struct pe *pe, const char *call, const struct direct_handle *h,
 			       const struct direct_sender *s)
 {
@@ -133,7 +134,8 @@ static bool put_rma(struct direct_sender *s, uint64_t word)
 }
 
 /* Inlined, because only checked mode calls it in a second place. */
-static inline __attribute__((always_inline)) bool put_message(struct direct_sender *s, uint64_t word)
+static inline __attribute__((always_inline)) bool put_message(struct direct_sender *s,
+							      uint64_t word)
 {
 	s->head = (struct cmi_put_head){
 		.channel = s->channel,
@@ -154,13 +156,16 @@ static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sen
 }
 
 /** The end is not joined: the put waits in a copy of the data. */
-static __attribute__((noinline, cold)) bool hold(struct pe *pe, const struct direct_handle *h, struct direct_sender *s)
+static __attribute__((noinline, cold)) bool hold(struct pe *pe, const struct direct_handle *h,
+						 struct direct_sender *s)
 {
 	const void *src = (const void *)(uintptr_t)h->src;
 
 	if (s->held)
-		csd_abort(pe, "CkChannelPut: a second put before the ends of the channel are joined; wait until the "
-			  "receiver has had the last one");
+		csd_abort(
+			pe,
+			"CkChannelPut: a second put before the ends of the channel are joined; wait until the "
+			"receiver has had the last one");
 	s->held = cmi_alloc(h->bytes, "a put that waits");
 	if (h->strided)
 		gather_bytes(s->held, src, &h->strides, h->bytes);
@@ -235,8 +240,9 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 		s->sum = direct_checksum(s->src, s->bytes);
 }
 
-/** Checked mode, not on the memory path: nobody has read the data yet. Afterwards a look would come too
- * late: the news of local completion may be overtaken by an answer that lets the program write. */
+/** Checked mode, not on the memory path: nobody has read the data yet. Afterwards a look would come
+ * too late: the news of local completion may be overtaken by an answer that lets the program
+ * write. */
 static void check_source(const struct direct_sender *s)
 {
 	if (!s->staging && direct_checksum(s->src, s->bytes) != s->sum)
@@ -250,7 +256,8 @@ static void check_source(const struct direct_sender *s)
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
 {
-	if (CSD_UNLIKELY(direct_hot(s)->not_plain & (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE | DIRECT_COUNT)))
+	if (CSD_UNLIKELY(direct_hot(s)->not_plain &
+			 (DIRECT_BUSY | DIRECT_CHECK | DIRECT_TRACE | DIRECT_COUNT)))
 		look_before_put(pe, call, h, s);
 	direct_hot(s)->iteration++;
 	pe->n_created++;
@@ -283,9 +290,9 @@ static __attribute__((noinline)) void put_general(struct pe *pe, const char *cal
 		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 }
 
-/* Besides the two buffers, a plain put touches the front of the handle, the small part of the sending
- * end, and the small part of the receiving end when that is here. Once the handle has come, no access
- * waits for another, so the other misses overlap. */
+/* Besides the two buffers, a plain put touches the front of the handle, the small part of the
+ * sending end, and the small part of the receiving end when that is here. Once the handle has come,
+ * no access waits for another, so the other misses overlap. */
 void CkDirect_put(CkDirectHandle *handle)
 {
 	static const char call[] = "CkDirect_put";

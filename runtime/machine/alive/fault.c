@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.c: end a job after a fault that the kernel reports by signal. A signal handler takes no argument of ours; what
- * it needs to know of the job is in job.c.
+ * fault.c: end a job after a fault that the kernel reports by signal. A signal handler takes no
+ * argument of ours; what it needs to know of the job is in job.c.
  */
 #include "fault.h"
 
@@ -60,14 +60,18 @@ static uintptr_t stack_pointer(const void *context)
 #endif
 }
 
-/* As if no handler were there: SA_RESETHAND has taken ours away, and the signal is let through when this returns. */
+/* As if no handler were there: SA_RESETHAND has taken ours away, and the signal is let through when
+ * this returns. */
 static void fault_of_child(int sig, const siginfo_t *info)
 {
 	char line[320];
 
 	if (info->si_code > 0 && process_shares(info->si_addr)) {
-		snprintf(line, sizeof line, "chard: process %d, a child of fork, wrote to the job's memory, or the handler that "
-			 "called fork has returned; a child must end with _exit or exec\n", (int)getpid());
+		snprintf(
+			line, sizeof line,
+			"chard: process %d, a child of fork, wrote to the job's memory, or the handler that "
+			"called fork has returned; a child must end with _exit or exec\n",
+			(int)getpid());
 		die_write(line);
 	}
 	raise(sig);
@@ -108,8 +112,8 @@ static bool belongs_to_ucx(const struct sigaction *a)
 	       handler.dli_fbase == ucx.dli_fbase;
 }
 
-/** If UCX handles this signal, let it do again what it did before. UCX has its own sigaction, which leaves
- * its handlers where they are, so only UCX can take them away. */
+/** If UCX handles this signal, let it do again what it did before. UCX has its own sigaction, which
+ * leaves its handlers where they are, so only UCX can take them away. */
 static void take_from_ucx(int sig)
 {
 	struct sigaction now;

@@ -8,8 +8,8 @@ void fault_catch(void);
 /** No more, if we do: a fault ends the process without a word. */
 void fault_give_back(void);
 
-/** Main, first of all. Hang-up, interrupt, quit and terminate do what they did before UCX was loaded; by
- * default they end the process. A handler of the program's own stays. */
+/** Main, first of all. Hang-up, interrupt, quit and terminate do what they did before UCX was
+ * loaded; by default they end the process. A handler of the program's own stays. */
 void fault_let_signals_end_us(void);
 
 /** Give the calling thread a stack for fault handlers. NULL when it has one already, or there is no

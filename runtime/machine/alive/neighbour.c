@@ -11,7 +11,8 @@
 #include "machine_int.h"
 #include "../shm/share.h"
 
-/* ckrun takes some milliseconds to end a job, on a busy machine a hundred. The guide promises a second for all. */
+/* ckrun takes some milliseconds to end a job, on a busy machine a hundred. The guide promises a
+ * second for all. */
 static const uint64_t PATIENCE_NS = 500 * 1000 * 1000;
 
 /* The next node of the host, in a ring; ours, if we are alone there. */
@@ -70,6 +71,8 @@ void neighbour_died(struct cmi_pe *w)
 	if (machine_now_ns() - n->seen_ns < PATIENCE_NS)
 		return;
 	share_flee(m->share);
-	machine_die(m, "node %d: node %d (process %d) of this host has died, and no launcher has ended the job",
-		    m->job.node, n->node, share_pid(m->share, n->node));
+	machine_die(
+		m,
+		"node %d: node %d (process %d) of this host has died, and no launcher has ended the job",
+		m->job.node, n->node, share_pid(m->share, n->node));
 }

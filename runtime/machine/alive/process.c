@@ -9,7 +9,8 @@
  * fork          The child has one thread and a copy of everything, except for what is shared: messages and channels of the
  *               nodes of this host, and the launcher's connection. It may read the former, and gets none of the latter.
  *
- * What libc is told cannot be taken back, so it is told once per process. The functions look whether there is a job.
+ * What libc is told cannot be taken back, so it is told once per process. The functions look
+ * whether there is a job.
  */
 #include "process.h"
 
@@ -49,7 +50,8 @@ static void end_late(int sig)
 	_exit(process.code);
 }
 
-/* As exit would do next. But another thread may hold a stream for ever, if it reads from a terminal, say. */
+/* As exit would do next. But another thread may hold a stream for ever, if it reads from a
+ * terminal, say. */
 static void flush_streams(int code)
 {
 	enum { MOST_S = 2 };
@@ -66,7 +68,8 @@ static void flush_streams(int code)
 
 static const char *instead(const struct cmi *m)
 {
-	return m->o.guest ? "CkFinalize must come before it" : "call CkExit instead, which ends all PEs, and return";
+	return m->o.guest ? "CkFinalize must come before it" :
+			    "call CkExit instead, which ends all PEs, and return";
 }
 
 static void on_exit_called(int status, void *unused)
@@ -79,7 +82,8 @@ static void on_exit_called(int status, void *unused)
 	if (!m || die_is_ours(m)) /* the abort of a host program may call exit */
 		return;
 	job_whoami(who, sizeof who);
-	snprintf(line, sizeof line, "chard: %s: exit(%d) before the job's end; %s", who, status, instead(m));
+	snprintf(line, sizeof line, "chard: %s: exit(%d) before the job's end; %s", who, status,
+		 instead(m));
 	die_say(m, code, true, line);
 	flush_streams(code);
 	die_here(m, code);
@@ -99,7 +103,8 @@ static void on_quick_exit(void)
 	die_here(m, 1);
 }
 
-/* exit calls our function even if the object that it lies in, perhaps a plug-in, has been unloaded. So that stays. */
+/* exit calls our function even if the object that it lies in, perhaps a plug-in, has been unloaded.
+ * So that stays. */
 static void stay_loaded(void)
 {
 	Dl_info here;
@@ -118,8 +123,9 @@ static void on_thread_end(void *wire)
 	if (job_here() != m)
 		return;
 	job_whoami(who, sizeof who);
-	snprintf(line, sizeof line, "chard: %s: the PE's thread has ended (pthread_exit, or it was cancelled); %s", who,
-		 instead(m));
+	snprintf(line, sizeof line,
+		 "chard: %s: the PE's thread has ended (pthread_exit, or it was cancelled); %s",
+		 who, instead(m));
 	cmi_abort(m, 1, false, line);
 }
 
@@ -141,7 +147,8 @@ static void in_child(void)
 {
 	struct cmi *m = job_of_parent();
 
-	if (!m || process.left) /* a child of a child: what had that descriptor may be something else by now */
+	if (!m || process.left) /* a child of a child: what had that descriptor may be something else by
+				 * now */
 		return;
 	process.left = true;
 	share_forked(m->share);

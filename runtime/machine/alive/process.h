@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h: what the process does behind the job's back; with cmi_watch and cmi_pe_watch of cmi.h. */
+/* process.h: what the process does behind the job's back; with cmi_watch and cmi_pe_watch of
+ * cmi.h. */
 #ifndef PROCESS_H
 #define PROCESS_H
 
@@ -7,7 +8,8 @@
 
 struct cmi;
 
-/** Any thread, and signal handlers: whether the address is in memory that the nodes of this host share. */
+/** Any thread, and signal handlers: whether the address is in memory that the nodes of this host
+ * share. */
 bool process_shares(const void *at);
 
 /** cmi_pe_close: the thread may end. */

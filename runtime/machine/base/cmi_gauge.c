@@ -22,7 +22,8 @@ struct gauge *cmi_gauges_open(int n)
 	const int fd = (int)cmi_env_number("CK_GAUGES", -1, 0, INT32_MAX);
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < bytes)
-		cmi_env_refuse("CK_GAUGES", getenv("CK_GAUGES"), "set by ckrun only, which has opened what it names");
+		cmi_env_refuse("CK_GAUGES", getenv("CK_GAUGES"),
+			       "set by ckrun only, which has opened what it names");
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	close(fd);

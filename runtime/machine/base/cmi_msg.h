@@ -68,7 +68,8 @@ enum cmi_origin {
 	CMI_ORIGIN_POOL = 1,   /* the scheduler's pool of PE `home` */
 	CMI_ORIGIN_WIRE = 2,   /* a receive buffer of wire `home` */
 	CMI_ORIGIN_SHARED = 3, /* the pool of another node's PE `home` */
-	CMI_ORIGIN_STANDING = 4, /* it stays where it is; PE `home` may give it back (scheduler/standing.h) */
+	CMI_ORIGIN_STANDING = 4, /* it stays where it is; PE `home` may give it back
+				  * (scheduler/standing.h) */
 };
 
 enum { CMI_MSG_ALIGN = 16 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die.c: end a job that cannot go on: one line says who and why, a back-trace says where; then the launcher is told and
- * the process exits. What a forked child does is no matter of the job (process.c).
+ * die.c: end a job that cannot go on: one line says who and why, a back-trace says where; then the
+ * launcher is told and the process exits. What a forked child does is no matter of the job
+ * (process.c).
  */
 #define UNW_LOCAL_ONLY
 #include "die.h"
@@ -19,7 +20,8 @@
 
 enum { DEPTH_MAX = 48 }; /* frames of a back-trace */
 
-/* By one call of the system: the children that the handlers of several PEs fork say their lines at the same time. */
+/* By one call of the system: the children that the handlers of several PEs fork say their lines at
+ * the same time. */
 void die_write(const char *text)
 {
 	size_t len = strlen(text);
@@ -41,8 +43,8 @@ void die_write(const char *text)
 	}
 }
 
-/** Print one line per frame, the innermost first. A signal handler may call it: in glibc, snprintf of
- * numbers and strings takes no lock and no memory. */
+/** Print one line per frame, the innermost first. A signal handler may call it: in glibc, snprintf
+ * of numbers and strings takes no lock and no memory. */
 static void print_frames(unw_context_t *context, int flags)
 {
 	unw_cursor_t cursor;
@@ -140,8 +142,10 @@ void cmi_no_memory(size_t bytes, const char *what)
 	char who[160] = "", line[512];
 
 	job_whoami(who, sizeof who);
-	snprintf(line, sizeof line, "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
-		 "container's memory), or start fewer nodes on a host", who, who[0] ? ": " : "", what, bytes);
+	snprintf(line, sizeof line,
+		 "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
+		 "container's memory), or start fewer nodes on a host",
+		 who, who[0] ? ": " : "", what, bytes);
 	cmi_abort(job_here(), 1, false, line);
 }
 

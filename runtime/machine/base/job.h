@@ -15,8 +15,8 @@ void job_begin(struct cmi *m, const struct cmi_watcher *by, bool signals);
 /** The machine is about to be freed: what happens from now on ends only this process. */
 void job_end(const struct cmi *m);
 
-/** The node whose process this is, between job_begin and job_end; NULL: there is none, or this is a forked child. Any
- * thread, and signal handlers, as the next ones. */
+/** The node whose process this is, between job_begin and job_end; NULL: there is none, or this is a
+ * forked child. Any thread, and signal handlers, as the next ones. */
 struct cmi *job_here(void);
 /** The same; in a forked child that of its parent. */
 struct cmi *job_of_parent(void);

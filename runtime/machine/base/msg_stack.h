@@ -5,8 +5,9 @@
  * singly, so there is no ABA problem. A thread or process that dies leaves the stack whole.
  *
  * A stack does not care what its links mean: it holds the *names* of messages, words that are
- * never 0. Within a process a name is the message's address (the functions called msg_stack_local_*);
- * between processes it is a reference that each of them can translate (share.c).
+ * never 0. Within a process a name is the message's address (the functions called
+ * msg_stack_local_*); between processes it is a reference that each of them can translate
+ * (share.c).
  *
  * The newest message comes first. Readers that want the order in which one sender pushed turn
  * the list round: msg_stack_in_order.
@@ -27,10 +28,10 @@ struct msg_stack {
 
 /* The thread sanitizer sees no synchronisation that goes through another process, where a message
  * may pass on its way between two threads of ours. So it is told: what happened before a push
- * happens before what follows the taking of the same message; and, since the other process may send a message
- * of its own on the strength of ours, what happened before a message left happens before what follows the
- * arrival of any message that came later. Where all who push and take are threads of one process it is told
- * nothing: there it sees everything, and judges it. */
+ * happens before what follows the taking of the same message; and, since the other process may send
+ * a message of its own on the strength of ours, what happened before a message left happens before
+ * what follows the arrival of any message that came later. Where all who push and take are threads
+ * of one process it is told nothing: there it sees everything, and judges it. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_release(void *addr);
 void __tsan_acquire(void *addr);
@@ -56,14 +57,31 @@ static inline void msg_tell_came(void *elsewhere, bool one_process)
 		__tsan_acquire(elsewhere);
 }
 #else
-static inline void msg_tell_left(void *elsewhere, bool one_process) { (void)elsewhere; (void)one_process; }
-static inline void msg_tell_came(void *elsewhere, bool one_process) { (void)elsewhere; (void)one_process; }
-static inline void msg_tell_pushed(struct cmi_msg *m, bool one_process) { (void)m; (void)one_process; }
-static inline void msg_tell_taken(struct cmi_msg *m, bool one_process) { (void)m; (void)one_process; }
+static inline void msg_tell_left(void *elsewhere, bool one_process)
+{
+	(void)elsewhere;
+	(void)one_process;
+}
+static inline void msg_tell_came(void *elsewhere, bool one_process)
+{
+	(void)elsewhere;
+	(void)one_process;
+}
+static inline void msg_tell_pushed(struct cmi_msg *m, bool one_process)
+{
+	(void)m;
+	(void)one_process;
+}
+static inline void msg_tell_taken(struct cmi_msg *m, bool one_process)
+{
+	(void)m;
+	(void)one_process;
+}
 #endif
 
 /** Any thread. Push `m`, which the reader knows as `name`. one_process: see above. */
-static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name, bool one_process)
+static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name,
+				  bool one_process)
 {
 	uint64_t top = atomic_load_explicit(&s->top, memory_order_relaxed);
 
@@ -133,8 +151,8 @@ static inline struct cmi_msg *msg_stack_local_take(struct msg_stack *s)
 	return (struct cmi_msg *)(uintptr_t)msg_stack_take(s);
 }
 
-/** The newest message, to fetch its line or to see that there is one; relaxed, so its contents are not to be
- * read. NULL: none. */
+/** The newest message, to fetch its line or to see that there is one; relaxed, so its contents are
+ * not to be read. NULL: none. */
 static inline const struct cmi_msg *msg_stack_local_top(const struct msg_stack *s)
 {
 	return (const struct cmi_msg *)(uintptr_t)atomic_load_explicit(&s->top,

@@ -102,8 +102,9 @@ static int launcher_number(const char *name, int absent)
  * tells: 1, or 2 for more. *who_p names the variable that tells. */
 static int foreign_size(const char **who_p)
 {
-	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE",
-					     "FLUX_JOB_SIZE", "JSM_NAMESPACE_SIZE", "PMI_SIZE" };
+	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
+					     "MV2_COMM_WORLD_SIZE",  "FLUX_JOB_SIZE",
+					     "JSM_NAMESPACE_SIZE",   "PMI_SIZE" };
 	bool told = false;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		*who_p = sizes[i];
@@ -123,13 +124,16 @@ static int foreign_size(const char **who_p)
 
 static int refuse(const char *reason, const char *detail)
 {
-	machine_say("%s%s; start the program with ckrun, mpiexec.hydra, Open MPI's mpirun, srun --mpi=pmi2 or srun "
-		    "--mpi=pmix (alone on purpose: CK_BOOT=alone)", reason, detail);
+	machine_say(
+		"%s%s; start the program with ckrun, mpiexec.hydra, Open MPI's mpirun, srun --mpi=pmi2 or srun "
+		"--mpi=pmix (alone on purpose: CK_BOOT=alone)",
+		reason, detail);
 	return -ENOTCONN;
 }
 
-/** Whether MPI has been started in this process and not been ended. Then a connection to the launcher is MPI's. All MPIs
- * have these two functions, of these types; a program without MPI has none. */
+/** Whether MPI has been started in this process and not been ended. Then a connection to the
+ * launcher is MPI's. All MPIs have these two functions, of these types; a program without MPI has
+ * none. */
 static bool mpi_is_up(void)
 {
 	int (*asked[2])(int *), yes[2] = { 0, 0 };
@@ -143,7 +147,8 @@ static bool mpi_is_up(void)
 	return yes[0] && !yes[1];
 }
 
-/** Whether PMI_FD is the number of an open socket. Wrappers close it, and other jobs leave it behind. */
+/** Whether PMI_FD is the number of an open socket. Wrappers close it, and other jobs leave it
+ * behind. */
 static bool pmi1_is_alive(void)
 {
 	struct stat st;
@@ -194,7 +199,8 @@ static int pmix_from_environment(struct boot **b_p)
 	return 0;
 }
 
-/* Without a launcher's variables, which are gone after the first time, each process would find itself alone. */
+/* Without a launcher's variables, which are gone after the first time, each process would find
+ * itself alone. */
 static bool has_left; /* main thread; a job of a launcher's that this process has been in */
 
 /* A socket that is open was left for us on purpose, and needs no library, so it goes first. */
@@ -207,8 +213,9 @@ int boot_init(struct boot **b_p)
 	if (way == ALONE)
 		return alone_init(b_p);
 	if (has_left) {
-		machine_say("this process has been in a job of its launcher and has left it; it cannot join a second "
-			    "time: call CkMain once");
+		machine_say(
+			"this process has been in a job of its launcher and has left it; it cannot join a second "
+			"time: call CkMain once");
 		return -EALREADY;
 	}
 	if (way == PMI1 || (way == FROM_LAUNCHER && pmi1_is_alive()))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_host.c: the nodes are the processes of a host program, which has a way of its own to bring them together:
- * an allgather, of MPI for instance. What a node puts waits here for the next fence. There all nodes exchange it,
- * first how much each has, then, if any has something, blocks as long as the longest. So the first allgather is the
- * fence itself, and a host program needs no barrier.
+ * boot_host.c: the nodes are the processes of a host program, which has a way of its own to bring
+ * them together: an allgather, of MPI for instance. What a node puts waits here for the next fence.
+ * There all nodes exchange it, first how much each has, then, if any has something, blocks as long
+ * as the longest. So the first allgather is the fence itself, and a host program needs no barrier.
  *
- * No wait is bounded here: the host program's own launcher must end what waits for a process that has died.
+ * No wait is bounded here: the host program's own launcher must end what waits for a process that
+ * has died.
  */
 #include "boot.h"
 #include "boot_int.h"
@@ -62,9 +63,10 @@ static char *gather(const struct host *h, const void *mine, size_t bytes)
 	if (rc)
 		machine_say("rank %d: the host program's allgather failed: it returned %d", b->rank, rc);
 	else
-		machine_say("rank %d: the host program's allgather is wrong: of %zu bytes of each rank, those of rank R "
-			    "must come to all[R * %zu], but rank %d does not find its own there", b->rank, bytes, bytes,
-			    b->rank);
+		machine_say(
+			"rank %d: the host program's allgather is wrong: of %zu bytes of each rank, those of rank R "
+			"must come to all[R * %zu], but rank %d does not find its own there",
+			b->rank, bytes, bytes, b->rank);
 	free(all);
 	return NULL;
 }
@@ -170,11 +172,15 @@ int boot_host_init(const struct cmi_host_boot *by, struct boot **b_p)
 	struct host *h;
 
 	if (by->size < 1 || by->rank < 0 || by->rank >= by->size) {
-		machine_say("CkInit: its CkBoot says rank %d of size %d; ranks go from 0 to size - 1", by->rank, by->size);
+		machine_say(
+			"CkInit: its CkBoot says rank %d of size %d; ranks go from 0 to size - 1",
+			by->rank, by->size);
 		return -EINVAL;
 	}
 	h = cmi_alloc_zero(1, sizeof *h, "start-up");
-	h->base = (struct boot){.ops = &host_boot_ops, .rank = by->rank, .size = by->size, .alone = by->size == 1};
+	h->base = (struct boot){
+		.ops = &host_boot_ops, .rank = by->rank, .size = by->size, .alone = by->size == 1
+	};
 	h->by = by;
 	*b_p = &h->base;
 	return 0;

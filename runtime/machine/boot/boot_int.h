@@ -16,7 +16,8 @@
  * there and then never answers; 768 leaves room for the words around the value. */
 enum { BOOT_TEXT_MAX = 768 };
 
-/* The longest key on a wire: 32 characters of the caller's key and ".rank.chunk". MPICH allows 64. */
+/* The longest key on a wire: 32 characters of the caller's key and ".rank.chunk". MPICH allows
+ * 64. */
 enum { BOOT_WIRE_KEY_MAX = 63 };
 
 /** A wire client. All but abort run on the main thread. */
@@ -25,7 +26,8 @@ struct boot_ops {
 	/** Publish one text; both strings stay the caller's. */
 	int (*put)(struct boot *b, const char *key, const char *text);
 	int (*fence)(struct boot *b, int timeout_ms);
-	/** Copy the text under `key`, which `rank` has put, to `text` (BOOT_TEXT_MAX + 1 bytes). -ENOENT. */
+	/** Copy the text under `key`, which `rank` has put, to `text` (BOOT_TEXT_MAX + 1 bytes).
+	 * -ENOENT. */
 	int (*get)(struct boot *b, int rank, const char *key, char *text);
 	/** The contract of boot_reader. NULL: -1. */
 	int (*reader)(struct boot *b);
@@ -45,8 +47,8 @@ struct boot {
 	struct boot_table table; /* alone: all that was put; PMI-1: what bulk reads brought */
 };
 
-/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds; unless it is
- * borrowed from MPI, which has greeted and will say farewell. */
+/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds;
+ * unless it is borrowed from MPI, which has greeted and will say farewell. */
 int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p);
 
 /** Greet the launcher that the variables PMIX_* name. Says why when that fails. */

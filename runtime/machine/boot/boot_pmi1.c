@@ -38,7 +38,8 @@
 enum {
 	REPLY_TIMEOUT_MS = 60000,  /* a request's answer: a loaded server with 1000s of nodes */
 	FINISH_TIMEOUT_MS = 5000,  /* nothing but good manners depends on the last answer */
-	HEARD_MS = 100,            /* other launchers than ckrun drop what they have not read when they are asked to end */
+	HEARD_MS = 100,            /* other launchers than ckrun drop what they have not read when they are
+				    * asked to end */
 	LINE_BYTES = 4096,         /* MPICH's own limit is 1024 for the value, 64 for the key */
 };
 
@@ -175,8 +176,9 @@ static bool says_ok(const struct pmi1 *p)
 	return !reply_word(p, "rc", rc, sizeof(rc)) || !strcmp(rc, "0");
 }
 
-/** Send a request and read its answer, which must be `expect` and stays in p->line. When it does not
- * come within timeout_ms (negative: no limit), `late` is printed; NULL leaves that to the caller. */
+/** Send a request and read its answer, which must be `expect` and stays in p->line. When it does
+ * not come within timeout_ms (negative: no limit), `late` is printed; NULL leaves that to the
+ * caller. */
 static int request_within(struct pmi1 *p, const char *line, const char *expect, int timeout_ms,
 			  const char *late)
 {
@@ -277,8 +279,8 @@ static int pmi1_get(struct boot *b, int rank, const char *key, char *text)
 	return get_single(p, key, text, BOOT_TEXT_MAX + 1);
 }
 
-/** The host of a rank as "(vector,(H,N,P),...)" says: N hosts from number H on get P ranks each. When the blocks are
- * through, they begin again. Returns -1 where the text is something else. */
+/** The host of a rank as "(vector,(H,N,P),...)" says: N hosts from number H on get P ranks each.
+ * When the blocks are through, they begin again. Returns -1 where the text is something else. */
 static int mapped_host(const char *mapping, int rank)
 {
 	static const char head[] = "(vector";
@@ -319,9 +321,10 @@ static int pmi1_reader(struct boot *b)
 	return host < 0 ? -1 : reader;
 }
 
-/** Async-signal-safe: it copies some bytes and calls send(2), which unlike write(2) raises no SIGPIPE
- * when the launcher is gone. A line this short goes out whole, so it cannot land inside another
- * thread's request. Why the job ends has been said before, and other launchers get the time to read that. */
+/** Async-signal-safe: it copies some bytes and calls send(2), which unlike write(2) raises no
+ * SIGPIPE when the launcher is gone. A line this short goes out whole, so it cannot land inside
+ * another thread's request. Why the job ends has been said before, and other launchers get the time
+ * to read that. */
 static void pmi1_abort(struct boot *b, int code)
 {
 	static const char head[] = "cmd=abort exitcode=";

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_pmix.c: the client of launchers that speak PMIx: Open MPI's mpirun, srun --mpi=pmix, prterun.
+ * boot_pmix.c: the client of launchers that speak PMIx: Open MPI's mpirun, srun --mpi=pmix,
+ * prterun.
  *
- * The library, libpmix.so.2, is loaded when such a launcher has started us, so a program runs where there is
- * none. Its headers are needed when this file is compiled; without them the client says so and fails.
+ * The library, libpmix.so.2, is loaded when such a launcher has started us, so a program runs where
+ * there is none. Its headers are needed when this file is compiled; without them the client says so
+ * and fails.
  *
- * The library has a thread of its own, which serves the connection and calls us back. Requests that wait for
- * others are given to it without blocking, and we wait with our own clock (struct answer), because a fence of
- * the library waits for ever for a node that has died. An answer that comes too late finds its struct still
- * there: after a failure nothing is freed, and all later calls fail at once with -EPIPE.
+ * The library has a thread of its own, which serves the connection and calls us back. Requests that
+ * wait for others are given to it without blocking, and we wait with our own clock (struct answer),
+ * because a fence of the library waits for ever for a node that has died. An answer that comes too
+ * late finds its struct still there: after a failure nothing is freed, and all later calls fail at
+ * once with -EPIPE.
  *
- * A signal handler may want to abort the job, and PMIx_Abort takes locks and memory. So a thread of ours sleeps
- * on an eventfd and calls it; who aborts writes to that descriptor and waits for the other one for a while.
+ * A signal handler may want to abort the job, and PMIx_Abort takes locks and memory. So a thread of
+ * ours sleeps on an eventfd and calls it; who aborts writes to that descriptor and waits for the
+ * other one for a while.
  */
 #include "boot.h"
 #include "boot_int.h"
@@ -25,8 +29,9 @@
 int boot_pmix_init(struct boot **b_p)
 {
 	(void)b_p;
-	machine_say("the launcher speaks PMIx, and this Chard was built without it: install libpmix-dev and build "
-		    "Chard anew, or start the program with ckrun, mpiexec.hydra or srun --mpi=pmi2");
+	machine_say(
+		"the launcher speaks PMIx, and this Chard was built without it: install libpmix-dev and build "
+		"Chard anew, or start the program with ckrun, mpiexec.hydra or srun --mpi=pmi2");
 	return -ENOTSUP;
 }
 
@@ -75,7 +80,8 @@ struct answer {
 	pmix_status_t status;
 	pmix_data_type_t type;
 	uint32_t number;              /* of PMIX_UINT32 */
-	char text[BOOT_TEXT_MAX + 1]; /* of PMIX_STRING; of longer ones, which are not ours, the beginning */
+	char text[BOOT_TEXT_MAX + 1]; /* of PMIX_STRING; of longer ones, which are not ours, the
+				       * beginning */
 };
 
 struct pmix {
@@ -88,8 +94,8 @@ struct pmix {
 	/* for the abort */
 	pthread_t aborter;
 	int wake_fd, done_fd;
-	/* The job's exit code; negative: the thread just ends. Release, acquire: the eventfd would order it
-	 * anyway. */
+	/* The job's exit code; negative: the thread just ends. Release, acquire: the eventfd would order
+	 * it anyway. */
 	atomic_int abort_code;
 };
 
@@ -176,8 +182,8 @@ static struct timespec deadline_in(int ms)
 	return t;
 }
 
-/** Wait for the answer to the request that has just been given to the library with this status. A negative
- * time is no limit. */
+/** Wait for the answer to the request that has just been given to the library with this status. A
+ * negative time is no limit. */
 static int await_answer(struct answer *a, pmix_status_t given, int timeout_ms)
 {
 	struct timespec deadline = deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
@@ -226,9 +232,9 @@ static int pmix_put(struct boot *b, const char *key, const char *text)
 	return status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, status));
 }
 
-/** The fence collects what all have put, so that the reads that follow are answered on this host. The last one collects,
- * too, although nobody reads any more: fences that only wait take another way in Slurm 22.05, and on four hosts
- * one in six did not hold. */
+/** The fence collects what all have put, so that the reads that follow are answered on this host.
+ * The last one collects, too, although nobody reads any more: fences that only wait take another
+ * way in Slurm 22.05, and on four hosts one in six did not hold. */
 static int pmix_fence(struct boot *b, int timeout_ms)
 {
 	struct pmix *p = pmix_of(b);
@@ -247,7 +253,8 @@ static int pmix_fence(struct boot *b, int timeout_ms)
 	return p->answer.status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, p->answer.status));
 }
 
-/** Ask for a value of `rank`; it stays in p->answer. Values that nobody has put are not waited for. */
+/** Ask for a value of `rank`; it stays in p->answer. Values that nobody has put are not waited
+ * for. */
 static int get_value(struct pmix *p, pmix_rank_t rank, const char *key)
 {
 	const pmix_info_t immediate = yes(PMIX_IMMEDIATE);
@@ -329,7 +336,8 @@ static void pmix_abort(struct boot *b, int code)
 		continue;
 }
 
-/** Threads that are made while this holds take no signals of the program's; faults of their own they do take. */
+/** Threads that are made while this holds take no signals of the program's; faults of their own
+ * they do take. */
 static void block_signals(sigset_t *old_p)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
@@ -347,7 +355,8 @@ static int start_aborter(struct pmix *p)
 	p->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (p->wake_fd >= 0 && p->done_fd >= 0 && !pthread_create(&p->aborter, NULL, abort_when_told, p))
 		return 0;
-	machine_say("there is no thread or no descriptor left at start-up; raise what limits them (ulimit -u, -n)");
+	machine_say(
+		"there is no thread or no descriptor left at start-up; raise what limits them (ulimit -u, -n)");
 	return -EAGAIN;
 }
 
@@ -361,9 +370,11 @@ static void stop_aborter(struct pmix *p)
 
 /* ---- begin and end -------------------------------------------------------------------- */
 
-/** Library's thread. The server of this host is gone, and the launcher with it: nobody else will end us. */
-static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
-		    pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t done, void *done_arg)
+/** Library's thread. The server of this host is gone, and the launcher with it: nobody else will
+ * end us. */
+static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+		    size_t n_info, pmix_info_t *results, size_t n_results,
+		    pmix_event_notification_cbfunc_fn_t done, void *done_arg)
 {
 	(void)id, (void)status, (void)source, (void)info, (void)n_info;
 	(void)results, (void)n_results, (void)done, (void)done_arg;
@@ -382,8 +393,8 @@ static int watch_connection(struct pmix *p)
 	return 0;
 }
 
-/** To the launcher a node that has not said farewell has failed. If the connection has failed there is nobody to say
- * it to, and the library may yet write an answer. */
+/** To the launcher a node that has not said farewell has failed. If the connection has failed there
+ * is nobody to say it to, and the library may yet write an answer. */
 static void pmix_finish(struct boot *b)
 {
 	struct pmix *p = pmix_of(b);
@@ -422,12 +433,15 @@ static int load(struct pmix_calls *c)
 
 	for (size_t i = 0; function && i < sizeof all / sizeof *all; i++) {
 		function = dlsym(library, all[i].name);
-		memcpy(all[i].at, &function, sizeof function); /* ISO C has no cast from an object to a function */
+		memcpy(all[i].at, &function, sizeof function); /* ISO C has no cast from an object to a
+							        * function */
 	}
 	if (function)
 		return 0;
-	machine_say("the launcher speaks PMIx, whose library cannot be loaded: %s; install libpmix2 on this host, or "
-		    "start the program with ckrun, mpiexec.hydra or srun --mpi=pmi2", dlerror());
+	machine_say(
+		"the launcher speaks PMIx, whose library cannot be loaded: %s; install libpmix2 on this host, or "
+		"start the program with ckrun, mpiexec.hydra or srun --mpi=pmi2",
+		dlerror());
 	return -ELIBACC;
 }
 
@@ -437,9 +451,10 @@ static int join(struct pmix *p)
 	int rc;
 
 	if (status != PMIX_SUCCESS) {
-		machine_say("PMIX_NAMESPACE and PMIX_RANK are set, but no launcher answers (PMIx_Init: %s): they are left "
-			    "from another job, or the launcher has ended (alone on purpose: CK_BOOT=alone)",
-			    words(p, status));
+		machine_say(
+			"PMIX_NAMESPACE and PMIX_RANK are set, but no launcher answers (PMIx_Init: %s): they are left "
+			"from another job, or the launcher has ended (alone on purpose: CK_BOOT=alone)",
+			words(p, status));
 		return -ENOTCONN;
 	}
 	p->base.rank = (int)p->me.rank;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flip.h: where the damage tests change a byte of what another process has sent, before anything has looked at
- * it. Only the objects that are built for these tests (-DCHARD_TEST_FLIP) call their functions, which are in
- * tests/damage/flip.c; elsewhere nothing is left of the calls.
+ * flip.h: where the damage tests change a byte of what another process has sent, before anything
+ * has looked at it. Only the objects that are built for these tests (-DCHARD_TEST_FLIP) call their
+ * functions, which are in tests/damage/flip.c; elsewhere nothing is left of the calls.
  */
 #ifndef FLIP_H
 #define FLIP_H
@@ -22,7 +22,11 @@ void flip_slot(uint64_t *tag_p, const struct ring_slot *slot);
 #else
 static inline void flip_arrived(void *image, size_t bytes) { (void)image; (void)bytes; }
 static inline void flip_put(void *header, size_t bytes) { (void)header; (void)bytes; }
-static inline void flip_slot(uint64_t *tag_p, const struct ring_slot *slot) { (void)tag_p; (void)slot; }
+static inline void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
+{
+	(void)tag_p;
+	(void)slot;
+}
 #endif
 
 #endif

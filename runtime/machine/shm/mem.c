@@ -7,8 +7,8 @@
  *
  *   | head | payload ...... | head | payload .. | ... | end head, always "used" |
  *
- * The heads lie in memory that other nodes write, so a stray write of theirs can hit a head. The magic
- * number turns that into a message instead of a wild pointer.
+ * The heads lie in memory that other nodes write, so a stray write of theirs can hit a head. The
+ * magic number turns that into a message instead of a wild pointer.
  */
 #include "mem.h"
 

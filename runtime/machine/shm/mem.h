@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mem.h: memory that other nodes can write, cut from large chunks that a back end maps. This is no hot
- * path: there is one mutex, the first free block that is large enough is taken, and free neighbours
- * are joined.
+ * mem.h: memory that other nodes can write, cut from large chunks that a back end maps. This is no
+ * hot path: there is one mutex, the first free block that is large enough is taken, and free
+ * neighbours are joined.
  */
 #ifndef MEM_H
 #define MEM_H

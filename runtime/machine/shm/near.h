@@ -12,8 +12,8 @@
 /** Make a key of its head alone. */
 void near_key(const struct mem_key_head *head, struct cmi_key *key_p);
 
-/** PE. The contract of cmi_attach; also NULL when the memory is not mapped here, or addr lies outside of what
- * that node shares. */
+/** PE. The contract of cmi_attach; also NULL when the memory is not mapped here, or addr lies
+ * outside of what that node shares. */
 struct cmi_remote *near_attach(struct cmi_pe *w, int pe, const struct cmi_key *key, uint64_t addr);
 void near_detach(struct cmi_remote *r);
 

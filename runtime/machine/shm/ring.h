@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot has four
- * cache lines, of which a message uses as many as it needs. The first line holds the tag that tells
- * the reader that the slot is full, so a small message crosses in one line:
+ * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot has
+ * four cache lines, of which a message uses as many as it needs. The first line holds the tag that
+ * tells the reader that the slot is full, so a small message crosses in one line:
  *
  *   0      8      12     16                     64                               256
  *   +------+------+------+----------------------+---------- - - - ---------------+
@@ -11,9 +11,9 @@
  *
  *   tag:  lap (24 bits) | flags (8) | handler (16) | size (16)
  *
- * The lap is the number of the writer's round, from 1; fresh memory has lap 0. Nobody has to empty a
- * slot, because what it held one round ago has another lap. The reader tells the writer how far it is
- * four times a round, so the line that says so seldom moves.
+ * The lap is the number of the writer's round, from 1; fresh memory has lap 0. Nobody has to empty
+ * a slot, because what it held one round ago has another lap. The reader tells the writer how far
+ * it is four times a round, so the line that says so seldom moves.
  *
  * The tag is stored last, so a writer that dies leaves a slot either whole or invisible.
  */
@@ -65,8 +65,8 @@ struct ring_reader {
 	uint64_t n_read;
 };
 
-/* The lap of the n-th slot, shifted to its place in a tag. It has 24 bits and comes round after 10^9
- * slots, which does no harm: what a slot held before is always one lap old. */
+/* The lap of the n-th slot, shifted to its place in a tag. It has 24 bits and comes round after
+ * 10^9 slots, which does no harm: what a slot held before is always one lap old. */
 static inline uint64_t ring_lap(uint64_t n)
 {
 	return (n / RING_SLOTS + 1) << RING_LAP_SHIFT;
@@ -104,8 +104,9 @@ static inline struct ring_slot *ring_claim(struct ring_writer *w)
 	return &w->ring->slot[w->n_written % RING_SLOTS];
 }
 
-/** Writer. Hand over the claimed slot. The store is a release, which makes the body visible to ring_look.
- * Nothing waits for it to get through: see share_sleep_begin. Model: ring.pml, ring_publish */
+/** Writer. Hand over the claimed slot. The store is a release, which makes the body visible to
+ * ring_look. Nothing waits for it to get through: see share_sleep_begin. Model: ring.pml,
+ * ring_publish */
 static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, uint64_t tag)
 {
 	atomic_store_explicit(&slot->tag, ring_lap(w->n_written++) | tag, memory_order_release);

@@ -30,8 +30,8 @@ enum {
 	SIZE_OF_REF = 0,
 	/* A pair gets a ring after so many messages, because start-up and shut-down need none. */
 	RING_AFTER = 16,
-	/* How long a store may be under way, behind some dozen lines that other cores have. To sleep and be
-	 * woken takes ten times as long. */
+	/* How long a store may be under way, behind some dozen lines that other cores have. To sleep and
+	 * be woken takes ten times as long. */
 	SETTLE_NS = 4000,
 };
 
@@ -108,13 +108,17 @@ static uint64_t take_refs(struct msg_stack *stack)
 _Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *what)
 {
 	if (src_pe < 0)
-		machine_die(w->m, "PE %d: %s, in what another process of the host has sent: it was damaged on its way",
-			    w->pe, what);
-	machine_die(w->m, "PE %d: %s, in what PE %d has sent: it was damaged on its way", w->pe, what, src_pe);
+		machine_die(
+			w->m,
+			"PE %d: %s, in what another process of the host has sent: it was damaged on its way",
+			w->pe, what);
+	machine_die(w->m, "PE %d: %s, in what PE %d has sent: it was damaged on its way", w->pe,
+		    what, src_pe);
 }
 
 /* The message of a name that another process wrote, and the bytes that it can have. */
-static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name, uint64_t *room_p)
+static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name,
+					uint64_t *room_p)
 {
 	const uint64_t ref = name & ~(uint64_t)SHARE_NAME_CHECK;
 	struct cmi_msg *m;
@@ -144,7 +148,7 @@ static struct cmi_msg *msg_of_name(const void *wire, uint64_t ref)
 	return m;
 }
 
-/* ---- sleep and wake --------------------------------------------------------------------------- */
+/* ---- sleep and wake -------------------------------------------------------------------------- */
 
 int share_pe_open(struct cmi *m, int local)
 {
@@ -172,14 +176,14 @@ static bool something_came(const struct share_pe *p)
 	return !empty;
 }
 
-/* The store and the loads are seq_cst, as are the push onto a stack and the load of `sleeping` behind it: so
- * either the sender sees that we sleep, or we see its message. A slot of a ring is different. A plain
- * store publishes it, and a processor may load `sleeping` while that store still waits for its line. A
- * fence there would make every message wait: a stream took 162 ns a message with it and 107 without, a
- * barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead, until a store that was under way
- * when `sleeping` became visible must have come. That is no proof, and none is needed: a message whose
- * store takes longer still waits for the end of a nap, which cmi_sleep bounds, or for the next
- * message. Model: ring.pml, share_sleep_begin */
+/* The store and the loads are seq_cst, as are the push onto a stack and the load of `sleeping`
+ * behind it: so either the sender sees that we sleep, or we see its message. A slot of a ring is
+ * different. A plain store publishes it, and a processor may load `sleeping` while that store still
+ * waits for its line. A fence there would make every message wait: a stream took 162 ns a message
+ * with it and 107 without, a barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead,
+ * until a store that was under way when `sleeping` became visible must have come. That is no proof,
+ * and none is needed: a message whose store takes longer still waits for the end of a nap, which
+ * cmi_sleep bounds, or for the next message. Model: ring.pml, share_sleep_begin */
 bool share_sleep_begin(struct cmi_pe *w)
 {
 	struct share_pe *p = w->share;
@@ -206,7 +210,7 @@ void share_sleep_end(struct cmi_pe *w)
 	wake_door_forget(w->wake_pipe);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------ */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* Find the way to a PE; NULL: its node cannot be reached. */
 static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe *w, int dst_pe)
@@ -223,8 +227,8 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 	return w->share->out[dst_pe] = o;
 }
 
-/* Claim a place among the rings that a PE reads; -1 when it has enough of them. Relaxed: no data goes
- * with it. */
+/* Claim a place among the rings that a PE reads; -1 when it has enough of them. Relaxed: no data
+ * goes with it. */
 static int claim_ring(struct share_line *line)
 {
 	int n = atomic_load_explicit(&line->n_rings, memory_order_relaxed);
@@ -237,7 +241,8 @@ static int claim_ring(struct share_line *line)
 	return -1;
 }
 
-/* For a message that the network has delivered and a handler sends on: other nodes cannot see its buffer. */
+/* For a message that the network has delivered and a handler sends on: other nodes cannot see its
+ * buffer. */
 static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct cmi_pe *w,
 									struct cmi_msg *m)
 {
@@ -262,8 +267,8 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m), w->m->share->one_process);
 }
 
-/* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that is
- * written into the ring. */
+/* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that
+ * is written into the ring. */
 static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct share_out *o)
 {
 	struct share *s = w->m->share;
@@ -287,8 +292,8 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 	o->n_past = 0;
 }
 
-/* By value. The message's memory is ours again at once; the line of the receiver's inbox, the message's
- * head and the way back are saved. */
+/* By value. The message's memory is ours again at once; the line of the receiver's inbox, the
+ * message's head and the way back are saved. */
 static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			 struct cmi_msg *m)
 {
@@ -299,8 +304,8 @@ static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot
 	w->m->client.msg_free(w->owner, m);
 }
 
-/* For what does not fit into a slot. The slot's line goes to the receiver once, while the inbox's line,
- * which both sides change, goes to and fro. */
+/* For what does not fit into a slot. The slot's line goes to the receiver once, while the inbox's
+ * line, which both sides change, goes to and fro. */
 static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			     struct cmi_msg *m)
 {
@@ -364,7 +369,7 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 		       ref | share_class_check(msg), s->one_process);
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 /* `size`: of the body, which begins with the put's head. */
 static void put_arrived(struct cmi_pe *w, int src_pe, const void *body, size_t size)
@@ -395,9 +400,10 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 		p->n_in = (int)offer->number + 1;
 }
 
-/* The memory of a message by reference goes back to a PE of the node in whose segment it lies, into the class
- * that its head says. */
-static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t ref, uint64_t room)
+/* The memory of a message by reference goes back to a PE of the node in whose segment it lies, into
+ * the class that its head says. */
+static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t ref,
+			     uint64_t room)
 {
 	if (m->size < sizeof *m || m->size > room)
 		damaged(w, m->src_pe, "a message that does not lie in one piece of shared memory");
@@ -463,16 +469,17 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 	w->m->client.msg_arrived(w->owner, m);
 }
 
-/* A slot says that it comes behind a message on the stack. That one was pushed before the slot was written, so it
- * is there now. */
-static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w, const struct share_in *in)
+/* A slot says that it comes behind a message on the stack. That one was pushed before the slot was
+ * written, so it is there now. */
+static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w,
+							  const struct share_in *in)
 {
 	if (!msg_stack_any(&w->share->line->inbox))
 		damaged(w, in->src_pe, "a slot of a ring behind a message that was never sent");
 }
 
-/* Take messages until the ring is empty, or the next one is behind one that is still on the stack; at
- * most one round. `in_stack`: while messages from the stack are handled. */
+/* Take messages until the ring is empty, or the next one is behind one that is still on the stack;
+ * at most one round. `in_stack`: while messages from the stack are handled. */
 static int take_ring(struct cmi_pe *w, struct share_in *in, bool in_stack)
 {
 	const struct ring_slot *slot;
@@ -504,8 +511,8 @@ static int take_rings(struct cmi_pe *w)
 	return n;
 }
 
-/* Before a message from the stack whose pair has a ring: take what its sender wrote there earlier. All of
- * that is visible, because we have this message. */
+/* Before a message from the stack whose pair has a ring: take what its sender wrote there earlier.
+ * All of that is visible, because we have this message. */
 static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 {
 	struct share_in *in;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share_int.h: the message memory of the host as one process sees it; for share_mem.c, which makes and
- * maps it, and share.c, which sends through it.
+ * share_int.h: the message memory of the host as one process sees it; for share_mem.c, which makes
+ * and maps it, and share.c, which sends through it.
  *
  *   base + 0 * SEGMENT    segment of the host's first node
  *   base + 1 * SEGMENT    ...of its second
  *
  *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: handed out in order -> |
  *
- * A reference is the node's number on the host (16 bits) and the offset in its segment (48 bits); 0,
- * which is a share_head, is none. A message's reference is its name on a stack (msg_stack.h). Its lowest 4 bits,
- * which are 0 in the offset, repeat the block's size class: the class is what the owner of the memory believes
- * when the block comes back, and other processes could have written over it meanwhile.
+ * A reference is the node's number on the host (16 bits) and the offset in its segment (48 bits);
+ * 0, which is a share_head, is none. A message's reference is its name on a stack (msg_stack.h).
+ * Its lowest 4 bits, which are 0 in the offset, repeat the block's size class: the class is what
+ * the owner of the memory believes when the block comes back, and other processes could have
+ * written over it meanwhile.
  */
 #ifndef SHARE_INT_H
 #define SHARE_INT_H
@@ -30,12 +31,14 @@ enum { SHARE_LINE = 64, SHARE_OFFSET_BITS = 48 };
 struct share_head {
 	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
 	atomic_bool fled;           /* the node has ended because another is dead (neighbour.c) */
-	_Atomic uint32_t n_whole;   /* of the host's first node: how many nodes have mapped all segments; relaxed, as
+	_Atomic uint32_t
+		n_whole; /* of the host's first node: how many nodes have mapped all segments; relaxed, as
 				     * mapped */
 	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
 };
 
-/** What other processes write for one PE. Words that different senders write lie on different lines. */
+/** What other processes write for one PE. Words that different senders write lie on different
+ * lines. */
 struct share_line {
 	_Alignas(SHARE_LINE) struct msg_stack inbox;    /* of references */
 	_Alignas(SHARE_LINE) struct msg_stack returns;  /* our blocks, given back */
@@ -56,7 +59,8 @@ struct share {
 	size_t lines_at;            /* offset of the lines in each segment */
 	char *own;                  /* base + me * segment, or the private segment */
 	bool any;                   /* some other node is reached */
-	bool all;                   /* all nodes have mapped all segments, so nobody needs to look at each of them */
+	bool all;                   /* all nodes have mapped all segments, so nobody needs to look at each
+				     * of them */
 	bool one_process;           /* the host's nodes are threads of this process (cmi_loop_net_share) */
 };
 
@@ -79,11 +83,13 @@ static inline uint64_t share_ref_of(const struct share *s, const void *p)
 	return at >> s->segment_bits << SHARE_OFFSET_BITS | (at & (s->segment - 1));
 }
 
-/** Whether a reference that another process wrote leads to memory that has been handed out and that we have mapped. If so,
+/** Whether a reference that another process wrote leads to memory that has been handed out and that
+ * we have mapped. If so,
  * *room_p is how much of it follows. */
 static inline bool share_has(const struct share *s, uint64_t ref, uint64_t *room_p)
 {
-	const uint64_t number = ref >> SHARE_OFFSET_BITS, at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
+	const uint64_t number = ref >> SHARE_OFFSET_BITS,
+		       at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
 	uint64_t used;
 
 	/* Relaxed: this process has written it, or nobody has. */
@@ -113,7 +119,8 @@ static inline struct cmi_msg *share_msg_of(const struct share *s, uint64_t ref)
 {
 	uint64_t offset = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
 
-	return (struct cmi_msg *)(void *)(s->base + (ref >> SHARE_OFFSET_BITS << s->segment_bits) + offset);
+	return (struct cmi_msg *)(void *)(s->base + (ref >> SHARE_OFFSET_BITS << s->segment_bits) +
+					  offset);
 }
 
 #endif

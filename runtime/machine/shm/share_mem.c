@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share_mem.c: the nodes' segments of message memory: made, mapped by the others, handed out in pieces.
+ * share_mem.c: the nodes' segments of message memory: made, mapped by the others, handed out in
+ * pieces.
  *
- * A segment is a sparse memfd: pages that nobody touches cost nothing, and there is no name that could
- * be left behind. Others open it through /proc/PID/fd/FD.
+ * A segment is a sparse memfd: pages that nobody touches cost nothing, and there is no name that
+ * could be left behind. Others open it through /proc/PID/fd/FD.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 
 enum { PAGE = 4096 };
 
-/* Address space per segment: as much as the machine has memory, so that memory ends first. All segments
- * of a host together must fit into the 47 bits of a process. */
+/* Address space per segment: as much as the machine has memory, so that memory ends first. All
+ * segments of a host together must fit into the 47 bits of a process. */
 static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
 static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
 
@@ -93,8 +94,8 @@ static void number_nodes(struct cmi *m)
 	s->me = s->number[j->node];
 }
 
-/* Room for all segments. Nodes of one process have it in common: each maps its own segment there, and finds those
- * of the others. */
+/* Room for all segments. Nodes of one process have it in common: each maps its own segment there,
+ * and finds those of the others. */
 static char *reserve(const struct cmi *m, size_t all)
 {
 	char *base;
@@ -129,7 +130,8 @@ static int map_own(struct cmi *m)
 	return s->own == MAP_FAILED ? -errno : 0;
 }
 
-/* Where address space is short (a limit, valgrind): a small private segment, and the network for all. */
+/* Where address space is short (a limit, valgrind): a small private segment, and the network for
+ * all. */
 static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -147,8 +149,8 @@ static int map_alone(struct cmi *m)
 	return map_own(m);
 }
 
-/* Map another node's segment. If that does not work, because a container hides /proc, say, the pair uses
- * the network. */
+/* Map another node's segment. If that does not work, because a container hides /proc, say, the pair
+ * uses the network. */
 static bool map_other(struct share *s, int number, const struct share_name *n)
 {
 	void *p;
@@ -165,8 +167,9 @@ static bool map_other(struct share *s, int number, const struct share_name *n)
 	return p != MAP_FAILED;
 }
 
-/* Relaxed, both: others read only after the fence of the second meeting. Nodes of one process are not counted: the first
- * one's segment may not be there yet, and each of them has all or the job does not start. */
+/* Relaxed, both: others read only after the fence of the second meeting. Nodes of one process are
+ * not counted: the first one's segment may not be there yet, and each of them has all or the job
+ * does not start. */
 static void map_others(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -213,8 +216,8 @@ int share_map(struct cmi *m, const struct share_name *names)
 	return 0;
 }
 
-/* A look at another node's segment costs two pages of tables, in each process for each node: with 512 nodes on two cores
- * it was a quarter of the time that the job took to start. */
+/* A look at another node's segment costs two pages of tables, in each process for each node: with
+ * 512 nodes on two cores it was a quarter of the time that the job took to start. */
 static void look_at_each(const struct cmi *m)
 {
 	struct share *s = m->share;
@@ -235,7 +238,8 @@ static void look_at_each(const struct cmi *m)
 static bool all_have_all(const struct share *s)
 {
 	return (s->me == 0 || share_head_of(s, s->me)->mapped[0]) &&
-	       atomic_load_explicit(&share_head_of(s, 0)->n_whole, memory_order_relaxed) == (uint32_t)s->n_local;
+	       atomic_load_explicit(&share_head_of(s, 0)->n_whole, memory_order_relaxed) ==
+		       (uint32_t)s->n_local;
 }
 
 void share_agree(struct cmi *m)
@@ -284,8 +288,8 @@ bool share_has_fled(const struct share *s, int node)
 	return atomic_load_explicit(&share_head_of(s, s->number[node])->fled, memory_order_relaxed);
 }
 
-/* The layer above declares free memory out of bounds. Before it is unmapped that must end, because the
- * addresses may become anybody's. */
+/* The layer above declares free memory out of bounds. Before it is unmapped that must end, because
+ * the addresses may become anybody's. */
 #ifdef __SANITIZE_ADDRESS__
 void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
 static void in_bounds_again(const struct share *s)
@@ -370,8 +374,8 @@ uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 	return share_reaches(s, node) ? share_name_of(s, p, bytes) : 0;
 }
 
-/* Nodes that reach each other number the segments of their host alike. The name has come in a message; it must
- * lie in that node's segment. */
+/* Nodes that reach each other number the segments of their host alike. The name has come in a
+ * message; it must lie in that node's segment. */
 void *share_at(const struct share *s, int node, uint64_t name)
 {
 	const uint64_t offset = name & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);

@@ -7,7 +7,8 @@
 
 #include "../tools/fd_of.h"
 
-/* Read and write: so there is always a reader, and nobody gets SIGPIPE when the other one has gone. */
+/* Read and write: so there is always a reader, and nobody gets SIGPIPE when the other one has
+ * gone. */
 enum { DOOR_FLAGS = O_RDWR | O_NONBLOCK };
 
 int wake_door_open(struct wake_door *door)
@@ -35,11 +36,14 @@ void wake_door_forget(int fd)
 		;
 }
 
-/* The process may have ended, and its number, or that of its pipe, may be something else's by now. */
+/* The process may have ended, and its number, or that of its pipe, may be something else's by
+ * now. */
 static int open_door(int pid, const struct wake_door *door)
 {
 	const uint64_t inode = atomic_load_explicit(&door->inode, memory_order_relaxed);
-	int fd = inode ? fd_of_process(pid, atomic_load_explicit(&door->fd, memory_order_relaxed), DOOR_FLAGS) : -1;
+	int fd = inode ? fd_of_process(pid, atomic_load_explicit(&door->fd, memory_order_relaxed),
+				       DOOR_FLAGS) :
+			 -1;
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != inode)) {

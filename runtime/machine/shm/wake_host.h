@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wake_host.h: to wake a PE of another process of the host. Each PE has a pipe on which it sleeps. The
- * others open it by its place in /proc, as they open its message memory (share_mem.c), so whoever may write
- * to that may wake it, and nobody else: the kernel lets in processes of the same user only.
+ * wake_host.h: to wake a PE of another process of the host. Each PE has a pipe on which it sleeps.
+ * The others open it by its place in /proc, as they open its message memory (share_mem.c), so
+ * whoever may write to that may wake it, and nobody else: the kernel lets in processes of the same
+ * user only.
  */
 #ifndef WAKE_HOST_H
 #define WAKE_HOST_H
@@ -10,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/** Where a PE's pipe is; in memory that the host shares. The PE writes it before the second meeting, from then
- * on it is constant. Relaxed: the fence of that meeting orders it. */
+/** Where a PE's pipe is; in memory that the host shares. The PE writes it before the second
+ * meeting, from then on it is constant. Relaxed: the fence of that meeting orders it. */
 struct wake_door {
 	_Atomic uint64_t inode;  /* 0: there is no pipe */
 	atomic_int fd;
@@ -26,7 +27,8 @@ struct wake_keys {
 	} kept[WAKE_KEPT];
 };
 
-/** PE. Make our pipe and tell where it is. -1: there is none, and messages wait for the end of a nap. */
+/** PE. Make our pipe and tell where it is. -1: there is none, and messages wait for the end of a
+ * nap. */
 int wake_door_open(struct wake_door *door);
 /** PE. Forget all wake-ups that have come. */
 void wake_door_forget(int fd);

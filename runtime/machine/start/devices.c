@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices.c: see devices.h. Two kinds of devices are left out. One whose address another host has, too, which is how the
- * bridges of Docker and libvirt look on every host. And one without hardware in whose network no other host is, such as
- * flannel's, or a bridge that only this host has, if another device is in one network with every other host; where hosts
- * are reached through routers it might be the way.
+ * devices.c: see devices.h. Two kinds of devices are left out. One whose address another host has,
+ * too, which is how the bridges of Docker and libvirt look on every host. And one without hardware
+ * in whose network no other host is, such as flannel's, or a bridge that only this host has, if
+ * another device is in one network with every other host; where hosts are reached through routers
+ * it might be the way.
  *
- * UCX_NET_DEVICES can only say what is to be used, and it is about devices for RDMA, too (UCX 1.13). So where there are
- * some, nothing is chosen.
+ * UCX_NET_DEVICES can only say what is to be used, and it is about devices for RDMA, too (UCX
+ * 1.13). So where there are some, nothing is chosen.
  */
 #include "devices.h"
 
@@ -45,7 +46,8 @@ static bool usable(const struct ifaddrs *a, int family)
 	if ((a->ifa_flags & needed) != needed || a->ifa_flags & IFF_LOOPBACK)
 		return false;
 	return family == AF_INET ||
-	       !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)(const void *)a->ifa_addr)->sin6_addr);
+	       !IN6_IS_ADDR_LINKLOCAL(
+		       &((const struct sockaddr_in6 *)(const void *)a->ifa_addr)->sin6_addr);
 }
 
 static bool has_device(const struct devices *d, const char *device)
@@ -178,5 +180,7 @@ void devices_choose(const struct devices *d, const char *said)
 	if (setenv("UCX_NET_DEVICES", kept, 0))
 		cmi_no_memory(sizeof kept, "UCX's settings");
 	if (said)
-		machine_say("host %s leaves out %s: no way to the job's other hosts (UCX_NET_DEVICES=%s)", said, out, kept);
+		machine_say(
+			"host %s leaves out %s: no way to the job's other hosts (UCX_NET_DEVICES=%s)",
+			said, out, kept);
 }

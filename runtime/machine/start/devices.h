@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices.h: which network devices of this host can lead to the job's other hosts. UCX takes every device that is up for
- * a way to any host, and gives up a job when it connects by one that is none. Main thread only.
+ * devices.h: which network devices of this host can lead to the job's other hosts. UCX takes every
+ * device that is up for a way to any host, and gives up a job when it connects by one that is none.
+ * Main thread only.
  */
 #ifndef DEVICES_H
 #define DEVICES_H
@@ -12,9 +13,11 @@
 
 enum { DEVICES_MOST = 16 };
 
-/** What other nodes need to know; it travels in the first meeting. Hashes; 0: there is no such device. */
+/** What other nodes need to know; it travels in the first meeting. Hashes; 0: there is no such
+ * device. */
 struct devices_name {
-	uint64_t host; /* of the kernel and the network namespace: equal for nodes that have the same devices */
+	uint64_t host; /* of the kernel and the network namespace: equal for nodes that have the same
+		        * devices */
 	struct {
 		uint64_t address, network;
 	} at[DEVICES_MOST];
@@ -37,8 +40,8 @@ struct devices {
 void devices_look(struct devices *d);
 /** Note what another node has published. */
 void devices_compare(struct devices *d, const struct devices_name *other);
-/** When all are noted: if there are devices that lead nowhere, and others, name the others to UCX, unless the user has
- * named some. `said`: whose host it is, for a line about it; NULL: no line. */
+/** When all are noted: if there are devices that lead nowhere, and others, name the others to UCX,
+ * unless the user has named some. `said`: whose host it is, for a line about it; NULL: no line. */
 void devices_choose(const struct devices *d, const char *said);
 
 #endif

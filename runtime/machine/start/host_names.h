@@ -7,7 +7,8 @@
 
 struct cmi;
 
-/** Main, for one node after the other, when it is known on which host it is. `cap` bytes may be read of the name. *used is
+/** Main, for one node after the other, when it is known on which host it is. `cap` bytes may be
+ * read of the name. *used is
  * 0 at first. */
 void host_name_add(struct cmi *m, int node, size_t *used, const char *name, size_t cap);
 

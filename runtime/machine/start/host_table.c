@@ -90,12 +90,13 @@ int host_table_write(struct cmi *m, int which, const char *key, size_t cap)
 	return rc;
 }
 
-/* The offsets rise and lie in the file. The kernel may fill what is mapped from another process's file with
- * anything. */
+/* The offsets rise and lie in the file. The kernel may fill what is mapped from another process's
+ * file with anything. */
 static bool is_whole(const struct cmi *m, const struct head *h, size_t bytes)
 {
-	if (bytes < head_bytes(m) || h->nonce != m->table.name.nonce || h->n_nodes != (uint64_t)m->job.n_nodes ||
-	    h->at[0] != head_bytes(m) || h->at[h->n_nodes] != bytes)
+	if (bytes < head_bytes(m) || h->nonce != m->table.name.nonce ||
+	    h->n_nodes != (uint64_t)m->job.n_nodes || h->at[0] != head_bytes(m) ||
+	    h->at[h->n_nodes] != bytes)
 		return false;
 	for (uint64_t i = 0; i < h->n_nodes; i++)
 		if (h->at[i] > h->at[i + 1])
@@ -144,7 +145,8 @@ void host_table_map(struct cmi *m, int which, const char *key)
 		unmap(t);
 }
 
-int host_table_get(const struct cmi *m, int node, const char *key, void *value, size_t cap, size_t *len_p)
+int host_table_get(const struct cmi *m, int node, const char *key, void *value, size_t cap,
+		   size_t *len_p)
 {
 	const struct host_table *t = &m->table;
 	const struct head *h = (const void *)t->map;

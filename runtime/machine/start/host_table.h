@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_table.h: what all nodes have published under one key, read once for a host. Its first node, as the launcher counts
- * (boot_reader), reads the values and writes them into a file without a name; the others map that. So a launcher
- * answers N requests for each host, not for each node. A node that cannot map the file reads for itself. Main
- * thread only.
+ * host_table.h: what all nodes have published under one key, read once for a host. Its first node,
+ * as the launcher counts
+ * (boot_reader), reads the values and writes them into a file without a name; the others map that.
+ * So a launcher answers N requests for each host, not for each node. A node that cannot map the
+ * file reads for itself. Main thread only.
  */
 #ifndef HOST_TABLE_H
 #define HOST_TABLE_H
@@ -35,12 +36,15 @@ struct host_table {
 
 /** Find out who reads; the reader makes its files and publishes their name. */
 int host_table_open(struct cmi *m);
-/** The reader, when all have published: read the values, of at most `cap` bytes each, and write them. */
+/** The reader, when all have published: read the values, of at most `cap` bytes each, and write
+ * them. */
 int host_table_write(struct cmi *m, int which, const char *key, size_t cap);
 /** All, when the readers have written. */
 void host_table_map(struct cmi *m, int which, const char *key);
-/** What `node` has published; -ENODATA: it is not in the table, -EMSGSIZE: it has more than `cap` bytes. */
-int host_table_get(const struct cmi *m, int node, const char *key, void *value, size_t cap, size_t *len_p);
+/** What `node` has published; -ENODATA: it is not in the table, -EMSGSIZE: it has more than `cap`
+ * bytes. */
+int host_table_get(const struct cmi *m, int node, const char *key, void *value, size_t cap,
+		   size_t *len_p);
 void host_table_close(struct cmi *m);
 
 #endif

@@ -109,7 +109,8 @@ int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void
 	snprintf(b->key, sizeof b->key, "%s", key);
 	b->len = len;
 	memcpy(b->value, value, len);
-	/* Relaxed: nobody else writes this rank's list. Release: pairs with the acquire in loop_net_get. */
+	/* Relaxed: nobody else writes this rank's list. Release: pairs with the acquire in
+	 * loop_net_get. */
 	b->next = atomic_load_explicit(&net->blobs[rank], memory_order_relaxed);
 	atomic_store_explicit(&net->blobs[rank], b, memory_order_release);
 	return 0;

@@ -35,8 +35,8 @@ struct cmi_loop_net {
 /** Any thread. Take part as node `rank`. */
 int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m);
 int loop_net_size(const struct cmi_loop_net *net);
-/** Any thread. Reserve `bytes` of address space, the same for all nodes of the net, until it is destroyed; all
- * ask for as much. NULL: there is none, and errno says why. */
+/** Any thread. Reserve `bytes` of address space, the same for all nodes of the net, until it is
+ * destroyed; all ask for as much. NULL: there is none, and errno says why. */
 char *loop_net_room(struct cmi_loop_net *net, size_t bytes);
 
 /* The contracts of boot_put, boot_fence and boot_get: */

@@ -2,9 +2,9 @@
 /*
  * cmi_copy.c: large copies to another core, through the caches or round them.
  *
- * memcpy fetches each line of the target, to overwrite it. Where another core holds that line, as it
- * does when it has read what was there before, that core must first give it up. Streaming stores do
- * not fetch, but they leave nothing in a cache, so the reader finds its data in memory.
+ * memcpy fetches each line of the target, to overwrite it. Where another core holds that line, as
+ * it does when it has read what was there before, that core must first give it up. Streaming stores
+ * do not fetch, but they leave nothing in a cache, so the reader finds its data in memory.
  *
  * Through the caches a reader that waits can fetch what lies there already, while the rest is being
  * copied. Its lines cross meanwhile, and it finds them in its own cache.
@@ -26,12 +26,12 @@
  * 30 kB, equal from 70 kB on. */
 enum { STREAM_TAIL = 8 * 1024 };
 
-/** Whether streaming stores pay. Round trips of 100 kB in shared memory took, of memcpy's time, 0.5 on an
- * AMD EPYC (family 25 model 17, a virtual machine) whose two cores share a cache, and 0.2 where they do
- * not. On an Intel Xeon (Sapphire Rapids) they took 1.3; and on the EPYC 1.8, it seems, where the two
- * cores are threads of one (1 of 14 runs, in which 8 bytes took half as long as else): there was
- * nothing to fetch. Asking for lines some way ahead of memcpy (prefetchw), chunks of 1 to 8 kB, 64-byte
- * stores and rep movsb took 0.95 to 1.1. */
+/** Whether streaming stores pay. Round trips of 100 kB in shared memory took, of memcpy's time, 0.5
+ * on an AMD EPYC (family 25 model 17, a virtual machine) whose two cores share a cache, and 0.2
+ * where they do not. On an Intel Xeon (Sapphire Rapids) they took 1.3; and on the EPYC 1.8, it
+ * seems, where the two cores are threads of one (1 of 14 runs, in which 8 bytes took half as long
+ * as else): there was nothing to fetch. Asking for lines some way ahead of memcpy (prefetchw),
+ * chunks of 1 to 8 kB, 64-byte stores and rep movsb took 0.95 to 1.1. */
 static bool streaming_pays(void)
 {
 	return cmi_is_amd();
@@ -80,17 +80,19 @@ enum {
 	PROBE_FAST = 10,
 };
 
-/* Another core may have read the target last, or this one, or nobody for long. With cores in different
- * caches 64 kB took 27 us when all went through them and 4.6 when none did; in one cache 2.8 and 3.7,
- * and there a reader on this core would lose more. So the first bytes tell; a look at the clock is
- * 25 ns. examples/matmul --n 256 --p 2 by messages, an iteration: 420 us instead of 500 in two caches,
- * as before in one. */
+/* Another core may have read the target last, or this one, or nobody for long. With cores in
+ * different caches 64 kB took 27 us when all went through them and 4.6 when none did; in one cache
+ * 2.8 and 3.7, and there a reader on this core would lose more. So the first bytes tell; a look at
+ * the clock is
+ * 25 ns. examples/matmul --n 256 --p 2 by messages, an iteration: 420 us instead of 500 in two
+ * caches, as before in one. */
 static void copy_probing(unsigned char *dst, const unsigned char *src, size_t n)
 {
 	size_t probe = PROBE_BYTES;
 	uint64_t began;
 
-	/* gcc turns a memcpy of a known number of bytes like this one into `rep movsq`, which is slower. */
+	/* gcc turns a memcpy of a known number of bytes like this one into `rep movsq`, which is
+	 * slower. */
 	__asm__("" : "+r"(probe));
 	began = machine_now_ns();
 	memcpy(dst, src, probe);
@@ -124,11 +126,11 @@ enum {
 	PROBE_FROM = 384 * 1024,
 };
 
-/* Streaming is for buffers that the reader still has in its caches. Where others came between, memcpy is
- * faster, and the reader finds the data in a cache: with examples/matmul's slices of 64 kB 2.8 us instead
- * of 3.7, and 3 us less in the dgemm: 359 us instead of 365 an iteration. Nothing tells beforehand. So
- * memcpy is tried now and then, and used as long as it stays fast; a round trip of 100 kB, where it is
- * not, is 1 % longer for it. */
+/* Streaming is for buffers that the reader still has in its caches. Where others came between,
+ * memcpy is faster, and the reader finds the data in a cache: with examples/matmul's slices of 64
+ * kB 2.8 us instead of 3.7, and 3 us less in the dgemm: 359 us instead of 365 an iteration. Nothing
+ * tells beforehand. So memcpy is tried now and then, and used as long as it stays fast; a round
+ * trip of 100 kB, where it is not, is 1 % longer for it. */
 void copy_round(struct cmi_copy_way *way, unsigned char *dst, const unsigned char *src, size_t n)
 {
 	bool timed = way->n++ % (way->through ? LOOK_EVERY : TRY_EVERY) == 0;
@@ -144,21 +146,21 @@ void copy_round(struct cmi_copy_way *way, unsigned char *dst, const unsigned cha
 		way->through = machine_now_ns() - began < n / FAST;
 }
 
-/* ---- through the caches, telling ---------------------------------------------------------------- */
+/* ---- through the caches, telling ------------------------------------------------------------- */
 
 enum {
 	/* Bytes between two tellings. With 8 kB round trips of 30 to 100 kB took 0.94, 0.91 and 0.94 of
 	 * memcpy's time instead of 0.86, 0.76 and 0.80. */
 	TELL_BYTES = 4096,
-	/* Lines fetched per look, so that the reader sees soon that all has come: 1.5 us at most. A PE that
-	 * has waited for long yields between two looks: with 16 lines round trips of 100 kB took 0.97 of
-	 * memcpy's time, with 64 lines 0.90. */
+	/* Lines fetched per look, so that the reader sees soon that all has come: 1.5 us at most. A PE
+	 * that has waited for long yields between two looks: with 16 lines round trips of 100 kB took 0.97
+	 * of memcpy's time, with 64 lines 0.90. */
 	LINES_PER_LOOK = 256,
 };
 
-/* In bare C (Intel Xeon, Sapphire Rapids; round trips, each byte written and read) that took 0.84 of plain
- * memcpy's time at 30 and 64 kB, 0.88 at 100 kB, 0.83 at 500 kB. The gain was half of it where the
- * next lines were not asked for. */
+/* In bare C (Intel Xeon, Sapphire Rapids; round trips, each byte written and read) that took 0.84
+ * of plain memcpy's time at 30 and 64 kB, 0.88 at 100 kB, 0.83 at 500 kB. The gain was half of it
+ * where the next lines were not asked for. */
 void copy_telling(unsigned char *dst, const unsigned char *src, size_t n, _Atomic uint64_t *told,
 		  uint64_t stamp)
 {
@@ -176,7 +178,8 @@ void copy_telling(unsigned char *dst, const unsigned char *src, size_t n, _Atomi
 	memcpy(dst + at, src + at, n - at);
 }
 
-void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *told, uint64_t stamp)
+void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *told,
+		    uint64_t stamp)
 {
 	/* relaxed: only to know where fetching is worth while. */
 	uint64_t word = atomic_load_explicit(told, memory_order_relaxed);
@@ -190,7 +193,7 @@ void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *
 		__builtin_prefetch((const char *)buf + (size_t)*fetched * CMI_LINE);
 }
 
-/* ---- the choice ----------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 /* Where streaming pays nothing lies in a cache to be fetched, so nothing is told. */
 void cmi_copy_awaited(struct cmi_copy_way *way, void *dst, const void *src, size_t n,

@@ -3,9 +3,9 @@
  * cmi_limits.c: what cmi_limits.h says.
  *
  * /proc/self/cgroup names the process's control groups, a line each: "0::/a/b" in version 2, and
- * "4:memory:/a/b" in version 1. /proc/self/mountinfo says where they can be read: a mount shows the tree
- * below its root. In a container the root is often the container's own group, and the names lie above
- * it; then the mount point itself is the group.
+ * "4:memory:/a/b" in version 1. /proc/self/mountinfo says where they can be read: a mount shows the
+ * tree below its root. In a container the root is often the container's own group, and the names
+ * lie above it; then the mount point itself is the group.
  */
 #include "cmi_limits.h"
 

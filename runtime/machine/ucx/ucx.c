@@ -2,8 +2,8 @@
 /*
  * ucx.c: the UCX back end's context and workers; its table of operations.
  *
- * Where the user sets a variable of UCX, his value counts; the settings here are for the others. The
- * reasons are at each setting. Written for UCX 1.13; nothing here depends on which of its two
+ * Where the user sets a variable of UCX, his value counts; the settings here are for the others.
+ * The reasons are at each setting. Written for UCX 1.13; nothing here depends on which of its two
  * protocol engines (UCX_PROTO_ENABLE) is on.
  */
 #include "ucx_int.h"
@@ -23,8 +23,9 @@
 
 /* ---- settings ---------------------------------------------------------------------- */
 
-/** ckrun makes a folder for UCX's files, and removes it, where it knows that nodes may not share their memory. Where one finds that
- * out by itself, because its mmap has failed, say, the folder's name is empty, and files elsewhere would outlive a node that is killed. */
+/** ckrun makes a folder for UCX's files, and removes it, where it knows that nodes may not share
+ * their memory. Where one finds that out by itself, because its mmap has failed, say, the folder's
+ * name is empty, and files elsewhere would outlive a node that is killed. */
 static bool files_would_stay(void)
 {
 	const char *folder = getenv("CK_UCX_DIR");
@@ -32,8 +33,8 @@ static bool files_would_stay(void)
 	return folder && !*folder;
 }
 
-/** Whether UCX may use its posix transport: where the user's UCX_TLS leaves room for it; without one, where
- * nodes of this host cannot reach each other through their memory. */
+/** Whether UCX may use its posix transport: where the user's UCX_TLS leaves room for it; without
+ * one, where nodes of this host cannot reach each other through their memory. */
 static bool posix_is_possible(const struct cmi *m)
 {
 	static const char *const NAMES[] = {"posix", "sm", "shm", "all", "^"};
@@ -52,9 +53,9 @@ static void set_variable(const char *name, const char *value)
 		cmi_no_memory(strlen(name) + strlen(value), "UCX's settings");
 }
 
-/** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify says
- * Success and does nothing. UCX warns of variables that nobody reads, so they are set only when
- * posix will read them. */
+/** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify
+ * says Success and does nothing. UCX warns of variables that nobody reads, so they are set only
+ * when posix will read them. */
 static void set_posix_options(const struct cmi *m)
 {
 	const char *folder = cmi_env_text("CK_UCX_DIR");
@@ -90,9 +91,10 @@ static bool tcp_is_certain(const struct cmi *m)
 /** The same holds for UCX's tcp transport. */
 static void set_tcp_options(const struct cmi *m)
 {
-	/* What is larger than a segment travels in several. With UCX's 64 KB such a segment is a little larger than the
-	 * kernel's largest packet (GSO), and the rest becomes a packet of its own each time: 12 % at 500 kB. 61 kB is the
-	 * largest that is a single packet with Ethernet's usual MTU of 1500 and with 9000; two of them in a segment take
+	/* What is larger than a segment travels in several. With UCX's 64 KB such a segment is a little
+	 * larger than the kernel's largest packet (GSO), and the rest becomes a packet of its own each
+	 * time: 12 % at 500 kB. 61 kB is the largest that is a single packet with Ethernet's usual MTU of
+	 * 1500 and with 9000; two of them in a segment take
 	 * 0.86 to 0.96 of the time from 100 kB on. */
 	if (tcp_is_certain(m))
 		set_variable("UCX_TCP_RX_SEG_SIZE", "122k");
@@ -121,15 +123,16 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has
 	 * no tcp at all, because every worker would open a listener. posix makes files in /dev/shm, which
 	 * a node that is killed at the wrong moment leaves behind; only what would have no other way in
-	 * its host needs it. Between user namespaces UCX takes posix for a way and finds out too late that it
-	 * is none, and the kernel refuses cma's copies. */
+	 * its host needs it. Between user namespaces UCX takes posix for a way and finds out too late that
+	 * it is none, and the kernel refuses cma's copies. */
 	rc = set_option(config, "TLS", m->apart ? "^sysv,posix,cma" : !posix_is_possible(m) ? "^sysv,posix"
 				       : spans_hosts(m) ? "^sysv" : "^sysv,tcp");
 	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
 	 * which very large messages ask for by themselves (ucx_am.c). */
 	if (!rc)
 		rc = set_option(config, "RNDV_THRESH", "inf");
-	/* The launcher sees a death first. This is for the case that it does not; UCX's default is 20 s. */
+	/* The launcher sees a death first. This is for the case that it does not; UCX's default is 20
+	 * s. */
 	if (!rc)
 		rc = set_option(config, "KEEPALIVE_INTERVAL", "1s");
 	return rc;
@@ -161,7 +164,9 @@ static int ucx_open(struct cmi *m)
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
 	if (spans_hosts(m))
-		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ? host_name(m, m->job.node) : NULL);
+		devices_choose(&m->devices, m->o.verbose && m->job.first_on_host == 0 ?
+						    host_name(m, m->job.node) :
+						    NULL);
 	set_tcp_options(m);
 	status = ucp_config_read(NULL, NULL, &config);
 	if (status == UCS_OK) {
@@ -188,8 +193,9 @@ static int ucx_open(struct cmi *m)
 	u->true_rma = ucx_context_has_rma(u->context);
 	m->back = u;
 	if (m->o.verbose && m->apart && m->job.first_on_host == 0)
-		machine_say("nodes of host %s are in user namespaces of their own: they share no memory, and the network is between them",
-			    host_name(m, m->job.node));
+		machine_say(
+			"nodes of host %s are in user namespaces of their own: they share no memory, and the network is between them",
+			host_name(m, m->job.node));
 	if (m->o.verbose && m->job.node == 0)
 		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),
 			    m->job.n_nodes, m->job.n_nodes == 1 ? "" : "s",
@@ -203,8 +209,8 @@ fail:
 
 /* ---- workers ----------------------------------------------------------------------- */
 
-/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, but when the PE has stopped the main
- * thread takes it down. UCX takes no lock in either mode. */
+/* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, but when the PE has stopped the
+ * main thread takes it down. UCX takes no lock in either mode. */
 static ucs_status_t worker_open(struct ucx_pe *w, ucp_context_h context)
 {
 	const ucp_worker_params_t params = {
@@ -343,8 +349,8 @@ static void ucx_close(struct cmi *m)
 {
 	struct ucx *u = m->back;
 
-	/* A node that closes its endpoints looks dead to one that does not know yet. So all wait here until
-	 * everybody has stopped; from then on lost connections mean nothing. */
+	/* A node that closes its endpoints looks dead to one that does not know yet. So all wait here
+	 * until everybody has stopped; from then on lost connections mean nothing. */
 	if (m->job.n_nodes > 1 && meet_fence(m))
 		machine_say("node %d closes without the others", m->job.node);
 	u->closing = true;

@@ -6,14 +6,15 @@
  * completes. The receiver leaves the message in the buffer in which it came where that pays, and
  * copies it into the scheduler's pool elsewhere.
  *
- * Order: UCX calls the handler for one endpoint's active messages in the order of the sends, but the
- * data of a rendezvous message comes later than the call. So whatever arrives from the same source
- * behind an unfinished rendezvous is kept in a queue of that source and delivered behind it.
+ * Order: UCX calls the handler for one endpoint's active messages in the order of the sends, but
+ * the data of a rendezvous message comes later than the call. So whatever arrives from the same
+ * source behind an unfinished rendezvous is kept in a queue of that source and delivered behind it.
  * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one
  * nobody looks at the queues.
  *
- * Large puts go over tcp in pieces, which the receiver copies to their places. UCX would put such a put together in a
- * buffer of its own first. The pieces of a put follow each other, so what has come of it tells where the next one goes.
+ * Large puts go over tcp in pieces, which the receiver copies to their places. UCX would put such a
+ * put together in a buffer of its own first. The pieces of a put follow each other, so what has
+ * come of it tells where the next one goes.
  */
 #include "ucx_int.h"
 
@@ -27,29 +28,32 @@
 #include "../shm/msg_local.h"
 #include "../base/msg_stack.h"
 
-/* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster, but UCX
- * would allocate all of them at the receiver, without any flow control. */
+/* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster,
+ * but UCX would allocate all of them at the receiver, without any flow control. */
 enum { RNDV_MIN = 4 << 20 };
 
-/* Up to so many bytes a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its head
- * names the source. A larger one carries its source in the active message's header as well, because
- * the header is all that has come of a rendezvous when the handler runs. */
+/* Up to so many bytes a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its
+ * head names the source. A larger one carries its source in the active message's header as well,
+ * because the header is all that has come of a rendezvous when the handler runs. */
 enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
 
-/* Up to so many bytes are sent to tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8 kB behind the heads. */
+/* Up to so many bytes are sent to tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8
+ * kB behind the heads. */
 enum { TCP_PACK_MAX = 8000 };
 
-/* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's segment
+/* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's
+ * segment
  * (ucx.c) with its header, so UCX hands it over where it came. */
 enum { TCP_PIECE = 60 << 10 };
 
-/* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy costs
- * no more than the reader pays anyway for touching the data, and very small messages do not come in
- * a buffer that could be kept. */
+/* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy
+ * costs no more than the reader pays anyway for touching the data, and very small messages do not
+ * come in a buffer that could be kept. */
 enum { HOLD_MIN = 512 };
 
-/* At most so many buffers of one wire are held. The limit is hard: when UCX's shared-memory transport runs
- * out of receive buffers (SHMMNI or /dev/shm full), it drops messages without a word. */
+/* At most so many buffers of one wire are held. The limit is hard: when UCX's shared-memory
+ * transport runs out of receive buffers (SHMMNI or /dev/shm full), it drops messages without a
+ * word. */
 enum { HOLD_MAX = 128 };
 
 /** An arrival that waits for its data or for its turn. */
@@ -92,8 +96,9 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 }
 
 /* `what` is what the data is of, for ucx_pack.c. */
-static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *header, size_t header_len, void *what,
-				  const void *data, size_t bytes, ucp_request_param_t *param)
+static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *header,
+				  size_t header_len, void *what, const void *data, size_t bytes,
+				  ucp_request_param_t *param)
 {
 	const struct ucx *u = e->w->base.m->back;
 
@@ -122,7 +127,8 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 
 	/* While UCX has the message no queue does, so its link can carry the endpoint. */
 	m->next = (struct cmi_msg *)e;
-	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data, bytes, &param);
+	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data,
+			    bytes, &param);
 	if (request == NULL)
 		base->m->client.msg_free(base->owner, m);
 	else if (UCS_PTR_IS_ERR(request))
@@ -149,9 +155,11 @@ static void put_sent(void *request, ucs_status_t status, void *arg)
 		op->done(op);
 }
 
-/* Whether the kernel would copy it slowly. It copies to the beginning of a page, behind UCX's head of 13 bytes, and AMD's
- * processors copy ten times slower to a place that is 1 to 15 bytes behind the source's in its page. Messages do not lie so
- * (scheduler/memory.c). With a copy of what does, round trips of 10 kB to 200 kB take 0.7 to 0.85 of the time. */
+/* Whether the kernel would copy it slowly. It copies to the beginning of a page, behind UCX's head
+ * of 13 bytes, and AMD's processors copy ten times slower to a place that is 1 to 15 bytes behind
+ * the source's in its page. Messages do not lie so
+ * (scheduler/memory.c). With a copy of what does, round trips of 10 kB to 200 kB take 0.7 to 0.85
+ * of the time. */
 static bool is_at_a_page(const void *src)
 {
 	enum { PAGE = 4096, BEFORE = 2, WITHIN = 15 };
@@ -160,7 +168,8 @@ static bool is_at_a_page(const void *src)
 }
 
 /** Send a put, or a piece of one. op->state counts what UCX has not sent yet. */
-static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_t bytes, uint32_t flags)
+static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_t bytes,
+		     uint32_t flags)
 {
 	ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
@@ -220,7 +229,8 @@ bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, c
 
 /* ---- puts that arrive --------------------------------------------------------------- */
 
-static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+			      size_t bytes)
 {
 	const struct cmi_pe *base = &w->base;
 	struct put_pieces *p;
@@ -232,9 +242,11 @@ static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire,
 		p->wire = *wire;
 	if (wire->bytes < TCP_PIECE || memcmp(&p->wire, wire, sizeof *wire) ||
 	    bytes != piece_bytes(wire->bytes, p->at))
-		machine_die(base->m, "node %d PE %d received a piece of a put from PE %d that does not fit the others: "
-				     "the network damaged it, or the nodes run different programs",
-			    base->m->job.node, base->pe, wire->src_pe);
+		machine_die(
+			base->m,
+			"node %d PE %d received a piece of a put from PE %d that does not fit the others: "
+			"the network damaged it, or the nodes run different programs",
+			base->m->job.node, base->pe, wire->src_pe);
 	base->m->client.put_piece(base->owner, wire->src_pe, &wire->head, p->at, data, bytes);
 	p->at += bytes;
 	if (p->at < wire->bytes)
@@ -243,7 +255,8 @@ static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire,
 	base->m->client.put_arrived(base->owner, wire->src_pe, &wire->head, NULL, wire->bytes);
 }
 
-static void put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+static void put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+			size_t bytes)
 {
 	if (wire->bytes)
 		put_piece_arrived(w, wire, data, bytes);
@@ -368,8 +381,8 @@ static void rndv_received(void *request, ucs_status_t status, size_t length, voi
 		rndv_done(l);
 }
 
-/** Fetch the data of a rendezvous. `l` enters its queue before the fetch begins, because UCX may complete
- * it and call back before ucp_am_recv_data_nbx returns. */
+/** Fetch the data of a rendezvous. `l` enters its queue before the fetch begins, because UCX may
+ * complete it and call back before ucp_am_recv_data_nbx returns. */
 static void rndv_fetch(struct late *l, void *desc, void *into)
 {
 	const ucp_request_param_t param = {
@@ -463,7 +476,8 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 	late_push(l);
 }
 
-void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes)
+void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+		     size_t bytes)
 {
 	if (source_is_late(w, wire->src_pe))
 		put_keep_back(w, wire, data, bytes);
@@ -511,8 +525,8 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
 	return ucp_worker_set_am_recv_handler(w->worker, &param);
 }
 
-/* Without PERSISTENT_DATA: with it UCX first copies what did not come in a buffer that can be kept into
- * one of its own, and we would copy it once more. */
+/* Without PERSISTENT_DATA: with it UCX first copies what did not come in a buffer that can be kept
+ * into one of its own, and we would copy it once more. */
 int ucx_am_open(struct ucx_pe *w)
 {
 	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx_batch.c: small messages and puts for one PE travel together where each send costs a system call (tcp).
+ * ucx_batch.c: small messages and puts for one PE travel together where each send costs a system
+ * call (tcp).
  *
- * The first one of a scheduler pass is sent at once, so a program that waits for single messages waits no
- * longer. Those that follow it in the same pass are copied into a segment, which is sent when the pass ends,
- * when it is full, or when its first record has waited for HOLD_NS. What is too large to be copied sends the
- * segment ahead of itself. So the order of the sends to a PE is the order in which they arrive, as before.
+ * The first one of a scheduler pass is sent at once, so a program that waits for single messages
+ * waits no longer. Those that follow it in the same pass are copied into a segment, which is sent
+ * when the pass ends, when it is full, or when its first record has waited for HOLD_NS. What is too
+ * large to be copied sends the segment ahead of itself. So the order of the sends to a PE is the
+ * order in which they arrive, as before.
  *
  * A segment is a block of the scheduler's pool: a head, which does not travel, and records.
  *
@@ -28,7 +30,8 @@ enum {
 	RECORD_ALIGN = 8,
 	/* A copy of so many bytes takes a third of the system call that it saves. */
 	RECORD_MOST = 30 << 10,
-	/* What fits into one segment of UCX (ucx.c), and is one packet of the kernel. With 32 kB streams of 1 to 30 kB had 0.6 to
+	/* What fits into one segment of UCX (ucx.c), and is one packet of the kernel. With 32 kB streams
+	 * of 1 to 30 kB had 0.6 to
 	 * 0.8 of the rate. */
 	SEGMENT_BYTES = (60 << 10) - sizeof(struct cmi_msg),
 	/* A handler that sends now and then does not keep what it has sent for longer. */
@@ -41,7 +44,8 @@ struct record {
 	uint32_t kind;
 	uint32_t bytes; /* this head included */
 };
-_Static_assert(sizeof(struct record) <= offsetof(struct cmi_msg, size), "a record's head replaces the link");
+_Static_assert(sizeof(struct record) <= offsetof(struct cmi_msg, size),
+	       "a record's head replaces the link");
 
 enum { PUT_HEAD = sizeof(struct record) + sizeof(struct cmi_put_wire) };
 
@@ -50,7 +54,7 @@ static size_t padded(size_t bytes)
 	return (bytes + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
 }
 
-/* ---- sending ----------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /** Send the records behind the head of `m`, which is UCX's from now on. */
 static void segment_send(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
@@ -68,7 +72,8 @@ void ucx_batch_send(struct ucx_ep *e)
 		segment_send(e, m, e->used);
 }
 
-/** Room for a record behind those that wait. NULL: nothing waits, and the caller sends by itself, now. */
+/** Room for a record behind those that wait. NULL: nothing waits, and the caller sends by itself,
+ * now. */
 static void *record_add(struct ucx_ep *e, enum record_kind kind, size_t bytes)
 {
 	struct cmi_pe *w = &e->w->base;
@@ -111,7 +116,8 @@ bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m)
 
 	if (!r)
 		return false;
-	memcpy((char *)r + offsetof(struct cmi_msg, size), &m->size, m->size - offsetof(struct cmi_msg, size));
+	memcpy((char *)r + offsetof(struct cmi_msg, size), &m->size,
+	       m->size - offsetof(struct cmi_msg, size));
 	w->m->client.msg_free(w->owner, m);
 	send_if_late(e);
 	return true;
@@ -130,7 +136,8 @@ bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void
 	return true;
 }
 
-void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes)
+void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
+			 size_t bytes)
 {
 	const struct cmi_pe *w = &e->w->base;
 	struct cmi_msg *m = w->m->client.msg_alloc(w->owner, sizeof *m + PUT_HEAD + bytes);
@@ -161,13 +168,15 @@ uint64_t ucx_batch_pass(struct cmi_pe *base)
 	return longest;
 }
 
-/* ---- arrival ----------------------------------------------------------------------------------- */
+/* ---- arrival --------------------------------------------------------------------------------- */
 
 static _Noreturn void damaged(const struct ucx_pe *w)
 {
-	machine_die(w->base.m, "node %d PE %d received a segment whose records do not fit it: the network damaged "
-			       "it, or the nodes run different programs",
-		    w->base.m->job.node, w->base.pe);
+	machine_die(
+		w->base.m,
+		"node %d PE %d received a segment whose records do not fit it: the network damaged "
+		"it, or the nodes run different programs",
+		w->base.m->job.node, w->base.pe);
 }
 
 static void message_record(struct ucx_pe *w, const char *at, size_t bytes)
@@ -196,8 +205,8 @@ static void put_record(struct ucx_pe *w, const char *at, size_t bytes)
 	ucx_put_deliver(w, &wire, at + PUT_HEAD, bytes - PUT_HEAD);
 }
 
-ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data, size_t bytes,
-			       const ucp_am_recv_param_t *param)
+ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
+			       size_t bytes, const ucp_am_recv_param_t *param)
 {
 	struct ucx_pe *w = arg;
 	struct record r;
@@ -224,8 +233,9 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	return UCS_OK;
 }
 
-/* Where each arrival is answered, or comes as an answer, there are as many sends; in a stream there are the receiver's
- * credits, one for several arrivals. Before this PE has an endpoint it does not know whether it has tcp. */
+/* Where each arrival is answered, or comes as an answer, there are as many sends; in a stream there
+ * are the receiver's credits, one for several arrivals. Before this PE has an endpoint it does not
+ * know whether it has tcp. */
 void ucx_windows(struct ucx_pe *w)
 {
 	const bool stream = 2 * w->n_sent < (unsigned)w->came;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ucx_ep.c: the ways to other PEs: endpoints, what they can do, how they fail and how they close. */
+/* ucx_ep.c: the ways to other PEs: endpoints, what they can do, how they fail and how they
+ * close. */
 #include "ucx_int.h"
 
 #include <stdio.h>
@@ -22,8 +23,8 @@ enum { CLOSE_TIMEOUT_S = 5 };
 
 /* ---- what UCX chose ---------------------------------------------------------------- */
 
-/** Whether a text that UCX prints names one of these transports. UCX 1.13 has no query for the lanes of
- * an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
+/** Whether a text that UCX prints names one of these transports. UCX 1.13 has no query for the
+ * lanes of an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
 static bool names_transport(const char *text, const char *const *names)
 {
 	for (; *names; names++)
@@ -96,8 +97,8 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 
 	if (u->closing)
 		return;
-	/* If that node has died the launcher knows, says so and ends us. We let it, for what we saw is only
-	 * the consequence. If we are still here afterwards, it is for us to tell. */
+	/* If that node has died the launcher knows, says so and ends us. We let it, for what we saw is
+	 * only the consequence. If we are still here afterwards, it is for us to tell. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
 		    what, pe, node, host_name(m, node), ucs_status_string(status), advice(status));

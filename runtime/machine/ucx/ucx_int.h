@@ -9,8 +9,9 @@
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
  *   ucx_ep.c  endpoints; it calls none of the others
  *
- * There is one context per node and one worker per PE. Only its PE touches a worker and the worker's
- * endpoints, until all PEs have stopped; then cmi_close takes them down on the main thread.
+ * There is one context per node and one worker per PE. Only its PE touches a worker and the
+ * worker's endpoints, until all PEs have stopped; then cmi_close takes them down on the main
+ * thread.
  */
 #ifndef UCX_INT_H
 #define UCX_INT_H
@@ -65,7 +66,8 @@ struct ucx_pe {
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 	struct windows windows;
-	int came, until_windows; /* large arrivals from their last turn to the next one, and from now to it */
+	int came, until_windows; /* large arrivals from their last turn to the next one, and from now to
+				  * it */
 	unsigned n_sent;         /* active messages since their last turn */
 };
 
@@ -93,8 +95,8 @@ bool ucx_await(struct ucx_pe *w, ucs_status_ptr_t request);
 /** Whether some transport of the context writes remote memory by itself. */
 bool ucx_context_has_rma(ucp_context_h context);
 
-/** End the job over a failed operation. It returns only while the machine is closing: then failures mean
- * nothing, and nobody above may be called any more. */
+/** End the job over a failed operation. It returns only while the machine is closing: then failures
+ * mean nothing, and nobody above may be called any more. */
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status);
 
 /* ucx.c */
@@ -122,33 +124,38 @@ bool ucx_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes);
 /** End the job if no PE of another node has that number. */
 void ucx_check_source(const struct ucx_pe *w, int src_pe);
-/** Hand over an arrival, or keep it behind those of its source that wait. The message is the callee's; the data
- * stays the caller's. */
+/** Hand over an arrival, or keep it behind those of its source that wait. The message is the
+ * callee's; the data stays the caller's. */
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
-void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data, size_t bytes);
+void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+		     size_t bytes);
 
 /* ucx_pack.c */
 
-/** Make u->packed: datatypes for a struct cmi_msg, a segment of ucx_batch.c, and a struct cmi_op. A send with one of them
- * gets that as its buffer, and 1 as its count. */
+/** Make u->packed: datatypes for a struct cmi_msg, a segment of ucx_batch.c, and a struct cmi_op. A
+ * send with one of them gets that as its buffer, and 1 as its count. */
 int ucx_packs_open(struct ucx *u) __attribute__((warn_unused_result));
 void ucx_packs_close(struct ucx *u);
 
 /* ucx_batch.c: endpoints over tcp only */
 
-/** Put `m` behind what waits. True: it is ours no more. False: the caller sends it by itself, and nothing waits. */
+/** Put `m` behind what waits. True: it is ours no more. False: the caller sends it by itself, and
+ * nothing waits. */
 bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m);
 /** The same for a put. True: the data has been copied. */
-bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes);
+bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
+		   size_t bytes);
 /** Send a put, or a piece of one, now, in a segment of its own: from a copy of the data. */
-void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes);
+void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
+			 size_t bytes);
 /** Send what waits for one PE; nothing may wait. */
 void ucx_batch_send(struct ucx_ep *e);
-/** A pass of the scheduler has ended: send all that waits. Returns how long something has waited at most, in ns, and
+/** A pass of the scheduler has ended: send all that waits. Returns how long something has waited at
+ * most, in ns, and
  * 1 if nothing has. Only while w->holds is set. */
 uint64_t ucx_batch_pass(struct cmi_pe *w);
-ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data, size_t bytes,
-			       const ucp_am_recv_param_t *param);
+ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
+			       size_t bytes, const ucp_am_recv_param_t *param);
 
 /* ucx_mem.c */
 

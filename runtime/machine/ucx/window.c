@@ -2,8 +2,9 @@
 /*
  * window.c: see window.h.
  *
- * UCX does not hand out its sockets, but its event descriptor is an epoll. /proc/self/fdinfo says, a line for each, what
- * an epoll watches ("tfd: 29 events: ..."). So connections of others, of a host program say, are never touched.
+ * UCX does not hand out its sockets, but its event descriptor is an epoll. /proc/self/fdinfo says,
+ * a line for each, what an epoll watches ("tfd: 29 events: ..."). So connections of others, of a
+ * host program say, are never touched.
  */
 #include "window.h"
 
@@ -19,8 +20,9 @@
 enum {
 	/* The worker's epoll, and in it the one of UCX's tcp transport. */
 	DEPTH = 2,
-	/* A turn for one connection is a system call or two, against so many arrivals of 8 us and more each. The kernel decides about
-	 * a window when the first full segment has come, so the first turns follow each other. */
+	/* A turn for one connection is a system call or two, against so many arrivals of 8 us and more
+	 * each. The kernel decides about a window when the first full segment has come, so the first turns
+	 * follow each other. */
 	TURN_EACH = 16,
 	/* Turns, a power of 2. A look takes 20 us, and 1 us for each connection. */
 	LOOK_EACH = 256,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abort.c: which PE a thread is; the end of a job by force, and where a PE was when it came to that. */
+/* abort.c: which PE a thread is; the end of a job by force, and where a PE was when it came to
+ * that. */
 #include "base.h"
 #include "../../machine/tools/cmi_plain.h"
 
@@ -35,7 +36,9 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 		pe_describe(pe, where, sizeof where);
 		snprintf(why, sizeof why, "chard: %s: %s", where, what);
 	} else {
-		snprintf(why, sizeof why, "chard: %s%s", cmi_in_child() ? "in a child of fork, which is no part of the job: " : "", what);
+		snprintf(why, sizeof why, "chard: %s%s",
+			 cmi_in_child() ? "in a child of fork, which is no part of the job: " : "",
+			 what);
 	}
 	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
 }
@@ -43,8 +46,10 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 _Noreturn void csd_no_pe(const char *what)
 {
 	if (csd_early_)
-		csd_abort(csd_early_, "%s: no chare exists yet, and no PE runs; do this in the main chare's constructor, or later",
-			  what);
+		csd_abort(
+			csd_early_,
+			"%s: no chare exists yet, and no PE runs; do this in the main chare's constructor, or later",
+			what);
 	csd_abort(NULL, "%s was called on a thread that is no PE", what);
 }
 

@@ -24,7 +24,8 @@ static inline struct pe *pe_of_node(const struct pe *pe, int other)
 	return local < (unsigned)pe->node->job->my_n_pes ? pe->node->pes[local] : NULL;
 }
 
-/* Signals belong to the process: not to one of several nodes in it, nor to a guest that was not asked to take them. */
+/* Signals belong to the process: not to one of several nodes in it, nor to a guest that was not
+ * asked to take them. */
 static inline bool uses_signals(const struct node *node)
 {
 	return !node->cfg->net && (!node->cfg->guest || node->cfg->signals);

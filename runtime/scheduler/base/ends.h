@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends.h: the ends of channels, as the layer of channels offers them to a layer that moves them about
+ * ends.h: the ends of channels, as the layer of channels offers them to a layer that moves them
+ * about
  * (struct csd_upcalls). Neither layer knows the other.
  *
- * An end is CSD_END_BYTES bytes of its owner, 8-aligned; what is in them is the channel layer's. All functions are
- * called on the end's PE. An end that moves is ended here and made anew there: `take` or `leave`, then `receive` or `send`.
+ * An end is CSD_END_BYTES bytes of its owner, 8-aligned; what is in them is the channel layer's.
+ * All functions are called on the end's PE. An end that moves is ended here and made anew there:
+ * `take` or `leave`, then `receive` or `send`.
  */
 #ifndef CSD_ENDS_H
 #define CSD_ENDS_H
@@ -35,26 +37,29 @@ struct csd_sending {
 	const void *buf;          /* the program's */
 	size_t bytes;
 	const void *shape;        /* of strided data, CSD_SHAPE_BYTES bytes; NULL: it lies in one piece */
-	void *held;               /* the data of a put that waits, from cmi_alloc; takes it. NULL: none waits */
+	void *held;               /* the data of a put that waits, from cmi_alloc; takes it. NULL: none
+				   * waits */
 };
 
 struct csd_ends {
 	/** Make a receiving end in this state. What of the buffer is the receiver's is left as it is. */
 	void (*receive)(struct pe *pe, void *end, const struct csd_receiving *r);
-	/** How many puts it has had, those whose fn has been called. Sets now->state and now->landed; if it has landed,
-	 * its data can be read. */
+	/** How many puts it has had, those whose fn has been called. Sets now->state and now->landed; if
+	 * it has landed, its data can be read. */
 	uint64_t (*received)(struct pe *pe, const void *end, struct csd_receiving *now);
 	/** End it, while nobody can put. A put that has landed still counts as under way. */
 	void (*take)(struct pe *pe, void *end);
 	/** Its buffer is the sender's again, as by the program's own ready. */
 	void (*ready)(struct pe *pe, void *end);
-	/** It takes no more puts, and no function is called; quiescence no longer waits for a put that has landed. Its
-	 * number is not given to another one before `take`, so a sender may still be joined. */
+	/** It takes no more puts, and no function is called; quiescence no longer waits for a put that has
+	 * landed. Its number is not given to another one before `take`, so a sender may still be
+	 * joined. */
 	void (*retire)(struct pe *pe, void *end);
 
 	/** Make a sending end that is not joined: one put may wait in it. */
 	void (*send)(struct pe *pe, void *end, const struct csd_sending *s);
-	/** Join a sending end to the receiving end that *to is a copy of. The put that waits is made now. */
+	/** Join a sending end to the receiving end that *to is a copy of. The put that waits is made
+	 * now. */
 	void (*join)(struct pe *pe, void *end, const void *to, const struct csd_sending *s);
 	/** From now on puts wait. Returns how many were made since it was joined. */
 	uint64_t (*stop)(struct pe *pe, void *end);
@@ -64,7 +69,8 @@ struct csd_ends {
 	bool (*holds)(struct pe *pe, const void *end);
 	/** Whether its last put is not yet locally complete. */
 	bool (*busy)(struct pe *pe, const void *end);
-	/** End it. Returns the data of a put that waits, which is the caller's and still counts as under way; or NULL. */
+	/** End it. Returns the data of a put that waits, which is the caller's and still counts as under
+	 * way; or NULL. */
 	void *(*leave)(struct pe *pe, void *end);
 };
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * standing.h: messages whose memory stays where it is. One PE, the writer, owns a block with some of them and writes
- * their payloads, again and again. Another PE of its host, the reader, handles them where they lie. It writes their
- * heads once. The two say in words on a line of the block whose a message is.
+ * standing.h: messages whose memory stays where it is. One PE, the writer, owns a block with some
+ * of them and writes their payloads, again and again. Another PE of its host, the reader, handles
+ * them where they lie. It writes their heads once. The two say in words on a line of the block
+ * whose a message is.
  *
  *	| head of the block | line | message 0: head, payload | message 1 | ... |
  *
- * The block is a message of the writer's pool that is never sent. What tells the reader that a payload is complete is
- * not in the block (bell.h). Freeing such a message, on any PE of the reader's node, gives it back to the writer.
+ * The block is a message of the writer's pool that is never sent. What tells the reader that a
+ * payload is complete is not in the block (bell.h). Freeing such a message, on any PE of the
+ * reader's node, gives it back to the writer.
  */
 #ifndef CSD_STANDING_H
 #define CSD_STANDING_H
@@ -37,9 +39,15 @@ struct standing_block {
 };
 
 /** From message to message. */
-static inline size_t standing_stride(size_t size) { return (size + STANDING_LINE - 1) & ~(size_t)(STANDING_LINE - 1); }
+static inline size_t standing_stride(size_t size)
+{
+	return (size + STANDING_LINE - 1) & ~(size_t)(STANDING_LINE - 1);
+}
 
-static inline size_t standing_bytes(size_t size, unsigned n) { return sizeof(struct standing_block) + n * standing_stride(size); }
+static inline size_t standing_bytes(size_t size, unsigned n)
+{
+	return sizeof(struct standing_block) + n * standing_stride(size);
+}
 
 static inline struct cmi_msg *standing_msg(struct standing_block *b, size_t size, unsigned i)
 {
@@ -49,7 +57,8 @@ static inline struct cmi_msg *standing_msg(struct standing_block *b, size_t size
 /** The line of a message whose head says that it stands. */
 static inline struct standing_line *standing_line_of(struct cmi_msg *m)
 {
-	return (struct standing_line *)(void *)((unsigned char *)m - m->size_class * standing_stride(m->size) -
+	return (struct standing_line *)(void *)((unsigned char *)m -
+						m->size_class * standing_stride(m->size) -
 						sizeof(struct standing_line));
 }
 
@@ -66,9 +75,11 @@ static inline void standing_free(struct cmi_msg *m)
 {
 	_Atomic uint32_t *freed = &standing_line_of(m)->freed[m->size_class];
 
-	/* relaxed: this PE alone writes it. release: pairs with the acquire in standing_is_free, so what the handler has
-	 * read of the payload was read before it is written again. Model: pattern.pml, standing_free */
-	atomic_store_explicit(freed, atomic_load_explicit(freed, memory_order_relaxed) + 1, memory_order_release);
+	/* relaxed: this PE alone writes it. release: pairs with the acquire in standing_is_free, so what
+	 * the handler has read of the payload was read before it is written again. Model: pattern.pml,
+	 * standing_free */
+	atomic_store_explicit(freed, atomic_load_explicit(freed, memory_order_relaxed) + 1,
+			      memory_order_release);
 }
 
 /** Writer. Whether message i may be written, which has been sent `sent` times. */

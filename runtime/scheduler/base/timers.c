@@ -116,7 +116,10 @@ int timers_run_slow(struct pe *pe)
 }
 
 static const double period_ms[CCD_N_CONDITIONS] = {
-	[CcdPERIODIC_10ms] = 10, [CcdPERIODIC_100ms] = 100, [CcdPERIODIC_1s] = 1000, [CcdQUIET_100ms] = 100,
+	[CcdPERIODIC_10ms] = 10,
+	[CcdPERIODIC_100ms] = 100,
+	[CcdPERIODIC_1s] = 1000,
+	[CcdQUIET_100ms] = 100,
 };
 
 /* A periodic condition has a timer, which raises it and sets itself again while anybody waits. */
@@ -135,7 +138,8 @@ static void period_over(void *arg)
 	hooks_raise(p.pe, p.condition);
 }
 
-/* The argument of a period that is still set is ours to free; that of a user's timer is the user's. */
+/* The argument of a period that is still set is ours to free; that of a user's timer is the
+ * user's. */
 void timers_fini(struct pe *pe)
 {
 	for (size_t i = 0; i < pe->n_timers; i++)

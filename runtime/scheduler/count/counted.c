@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted.c: where a PE's time goes. counted.h tells how each place is reached without a test on the
- * paths of a job that does not count; counted_join.c puts the PEs together, counted_print.c prints,
- * counted_file.c makes the file.
+ * counted.c: where a PE's time goes. counted.h tells how each place is reached without a test on
+ * the paths of a job that does not count; counted_join.c puts the PEs together, counted_print.c
+ * prints, counted_file.c makes the file.
  */
 #include "counted_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The speed of the counter is measured over so much time at least, to a ten thousandth. Only the bounds of the
- * histograms depend on it. */
+/* The speed of the counter is measured over so much time at least, to a ten thousandth. Only the
+ * bounds of the histograms depend on it. */
 enum { MEASURED_NS = 1000 * 1000 };
 
 /* ---- CK_STATS ------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ bool csd_counting(const struct node *node)
 	return node->counting != NULL;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int add_name(struct count_name **list, int *n_p, struct count_name name)
 {
@@ -72,15 +72,16 @@ int csd_count_number(struct node *node, const char *group, const char *name, enu
 			(struct count_name){ .group = group, .name = name, .unit = unit });
 }
 
-/* ---- states ------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static void add(_Atomic uint64_t *to, uint64_t n)
 {
-	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n, memory_order_relaxed);
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
+			      memory_order_relaxed);
 }
 
-/* Give the time since the last change to what took it. Counters of two cores may differ by a little, and a thread
- * may move. */
+/* Give the time since the last change to what took it. Counters of two cores may differ by a
+ * little, and a thread may move. */
 static void charge(struct pe *pe, struct pe_counts *c)
 {
 	const uint64_t now = cmi_ticks(c->counter), passed = now > c->since ? now - c->since : 0;
@@ -130,8 +131,9 @@ void csd_count_end(struct pe *pe, struct count_run *run)
 	set_run(c, run->outer);
 }
 
-/* In place of up.swap_running, which is called when a thread gets the PE and when it leaves, with words of the
- * thread. The last of them holds what has been set aside: while the thread runs, its resumer's calls; else its own. */
+/* In place of up.swap_running, which is called when a thread gets the PE and when it leaves, with
+ * words of the thread. The last of them holds what has been set aside: while the thread runs, its
+ * resumer's calls; else its own. */
 static void swap_counted(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1])
 {
 	struct pe_counts *c = pe->counts;
@@ -148,8 +150,8 @@ static void swap_counted(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1])
 		pe->node->counting->swap_running(pe, running);
 }
 
-/* A handler may run the loop, which may become idle. The pass that finds work is still idle, but for the calls in
- * it: the loop says that it is busy again when such a pass ends. */
+/* A handler may run the loop, which may become idle. The pass that finds work is still idle, but
+ * for the calls in it: the loop says that it is busy again when such a pass ends. */
 static void begin_idle(void *arg)
 {
 	struct pe *pe = arg;
@@ -176,7 +178,7 @@ static void begin_busy(void *arg)
 	c->set_aside = NULL;
 }
 
-/* ---- the program's handlers -------------------------------------------------------------------------- */
+/* ---- the program's handlers ------------------------------------------------------------------ */
 
 static void handle_counted(struct pe *pe, struct cmi_msg *m)
 {
@@ -204,7 +206,7 @@ static void count_handlers(struct node *node)
 	}
 }
 
-/* ---- links, the line of progress ------------------------------------------------------------------------ */
+/* ---- links, the line of progress ------------------------------------------------------------- */
 
 void csd_count_put(struct pe *pe, int to, uint64_t bytes)
 {
@@ -245,7 +247,7 @@ static void counts_asked(struct node *node)
 	node->closely |= node->counting != NULL;
 }
 
-/* ---- start and stop ---------------------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void counts_ready(struct node *node)
 {
@@ -299,7 +301,8 @@ static void counts_pe_start(struct pe *pe)
 	c->from_ticks = c->since = cmi_ticks(k->counter);
 	atomic_store_explicit(&c->gauge->since, c->since, memory_order_relaxed);
 	/* Release: who sees it sees `since`. */
-	atomic_store_explicit(&c->gauge->clock, k->counter ? GAUGE_COUNTER : GAUGE_NS, memory_order_release);
+	atomic_store_explicit(&c->gauge->clock, k->counter ? GAUGE_COUNTER : GAUGE_NS,
+			      memory_order_release);
 	pe->counts = c;
 	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, begin_idle, pe);
 	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, begin_busy, pe);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted.h: what a PE counts about itself under CK_STATS and `ckrun --progress`, and how the layers above add what
- * they know.
+ * counted.h: what a PE counts about itself under CK_STATS and `ckrun --progress`, and how the
+ * layers above add what they know.
  *
- * pe->counts is NULL without them. Then nothing here runs, and no path asks: what is counted is reached by ways that
- * the job has anyway, as the trace (traced.h) is.
+ * pe->counts is NULL without them. Then nothing here runs, and no path asks: what is counted is
+ * reached by ways that the job has anyway, as the trace (traced.h) is.
  *
  *   entries, handlers     tables of functions, replaced when the node starts
  *   idle, busy            hooks (CcdPROCESSOR_BEGIN_IDLE, ...)
@@ -12,8 +12,9 @@
  *   messages to nodes     flow.c, which takes its long way (csd_peer.at_once is 0)
  *   puts, arrivals        direct_sender_hot.not_plain, node->closely
  *
- * A PE is in one of three states (enum gauge_state). At each change the time since the last one is added to the state
- * that ends, and to the row of what ran. So the states add up to the PE's time, and the rows to `busy`.
+ * A PE is in one of three states (enum gauge_state). At each change the time since the last one is
+ * added to the state that ends, and to the row of what ran. So the states add up to the PE's time,
+ * and the rows to `busy`.
  *
  *   busy       the program's functions run: entry methods, handlers of CmiRegisterHandler, functions of channels
  *   idle       nothing to do, from the first pass of the loop that found nothing
@@ -32,8 +33,8 @@ struct csd_layer;
 struct node;
 struct pe;
 
-/* Bucket i of a histogram has what took 2^i ns or more, but less than 2^(i+1): 1 ns to 18 minutes. The first also has
- * what took less, the last what took more. */
+/* Bucket i of a histogram has what took 2^i ns or more, but less than 2^(i+1): 1 ns to 18 minutes.
+ * The first also has what took less, the last what took more. */
 enum { COUNT_BUCKETS = 41 };
 
 /** What runs and takes time: an entry method, say. On one PE, in ticks. */
@@ -45,7 +46,8 @@ struct count_row {
 /** One call, on the stack of who makes it. */
 struct count_run {
 	struct count_row *row;
-	uint64_t ticks;                /* its own: without what it calls, and without what runs while it waits */
+	uint64_t ticks;                /* its own: without what it calls, and without what runs while it
+				        * waits */
 	struct count_run *outer;
 };
 
@@ -82,8 +84,8 @@ struct pe_counts {
 
 extern const struct csd_layer count_layer;
 
-/** Add a row / a number. Only in a layer's node_start, and only while csd_counting(node). The result is its place in
- * pe_counts.rows / numbers, the same on all nodes. */
+/** Add a row / a number. Only in a layer's node_start, and only while csd_counting(node). The
+ * result is its place in pe_counts.rows / numbers, the same on all nodes. */
 int csd_count_row(struct node *node, const char *group, const char *name);
 int csd_count_number(struct node *node, const char *group, const char *name, enum count_unit unit);
 bool csd_counting(const struct node *node);
@@ -98,7 +100,8 @@ struct csd_count {
 	void (*put)(struct pe *pe, int to, uint64_t bytes);
 };
 
-/** Around a call, on a PE that counts. They nest; a thread that is suspended between them is left out. */
+/** Around a call, on a PE that counts. They nest; a thread that is suspended between them is left
+ * out. */
 void csd_count_begin(struct pe *pe, struct count_run *run, int row);
 void csd_count_end(struct pe *pe, struct count_run *run);
 

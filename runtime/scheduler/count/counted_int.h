@@ -14,7 +14,8 @@ int counts_subtree_ended(struct pe *pe);   /* PE 0: 0, or a negative errno after
 struct csd_counting {
 	bool report;                   /* CK_STATS: the PEs' counts are put together when the job ends */
 	const char *file;              /* CK_STATS=file.json; NULL: a table on stderr */
-	char *path;                    /* the same, absolute, on node 0: the program may go to another folder */
+	char *path;                    /* the same, absolute, on node 0: the program may go to another
+				        * folder */
 	struct gauge *gauges;          /* of the whole job, ckrun's; NULL: none */
 	int n_gauges;
 	bool counter;

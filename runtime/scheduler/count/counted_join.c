@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted_join.c: the counts of all PEs come together on PE 0 at the end of a job, up the tree of PE 0. Each PE sends
- * what it and the PEs below it have counted just before it says that they have stopped (exit.c), so they are there
- * when it is heard. Rows are added on the way; PEs and links are listed.
+ * counted_join.c: the counts of all PEs come together on PE 0 at the end of a job, up the tree of
+ * PE 0. Each PE sends what it and the PEs below it have counted just before it says that they have
+ * stopped (exit.c), so they are there when it is heard. Rows are added on the way; PEs and links
+ * are listed.
  *
  *   | counts_msg | rows | PEs, each with its numbers | links |
  */
@@ -70,7 +71,7 @@ static void add_row(struct count_sum_row *to, const struct count_sum_row *r)
 		to->buckets[b] += r->buckets[b];
 }
 
-/* ---- this PE ---------------------------------------------------------------------------------- */
+/* ---- this PE --------------------------------------------------------------------------------- */
 
 static void add_own_rows(struct pe *pe, struct count_sum *s, double ns_per_tick)
 {
@@ -132,7 +133,7 @@ void counts_add_own(struct pe *pe, uint64_t to_ticks, uint64_t to_ns)
 	add_own_links(pe, s);
 }
 
-/* ---- up the tree -------------------------------------------------------------------------------- */
+/* ---- up the tree ----------------------------------------------------------------------------- */
 
 static size_t message_bytes(uint64_t n_rows, uint64_t n_numbers, uint64_t n_pes, uint64_t n_links)
 {

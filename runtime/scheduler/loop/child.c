@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child.c: a child that the program has forked. It is no PE: what it calls gets the line that a thread of the program's
- * gets. It has the stack of the handler that forked, and below that the scheduler. If it returns, the next message
- * that the copy of the queue has for it ends it.
+ * child.c: a child that the program has forked. It is no PE: what it calls gets the line that a
+ * thread of the program's gets. It has the stack of the handler that forked, and below that the
+ * scheduler. If it returns, the next message that the copy of the queue has for it ends it.
  */
 #include "loop.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -25,5 +25,6 @@ void child_begins(void)
 	for (int i = 0; i < pe->node->n_handlers; i++)
 		pe->node->handlers[i].fn = pe->node->handlers[i].arrived = handler_returned;
 	msgq_init(&pe->queue);
-	msgq_push(&pe->queue, cmi_alloc_zero(1, sizeof(struct cmi_msg), "a child's last message")); /* for any handler */
+	msgq_push(&pe->queue, cmi_alloc_zero(1, sizeof(struct cmi_msg),
+					     "a child's last message")); /* for any handler */
 }

@@ -9,8 +9,8 @@
  *   leave  PE 0 -> all          nobody needs you any more
  *
  * Between stop and leave a PE still moves the network and drops what arrives: a sender whose
- * last messages wait for a slot, or whose endpoint is not wired up yet, needs its help. That may take long
- * where a host program comes late to its CkFinalize; then it sleeps in between.
+ * last messages wait for a slot, or whose endpoint is not wired up yet, needs its help. That may
+ * take long where a host program comes late to its CkFinalize; then it sleeps in between.
  */
 #include "loop.h"
 
@@ -119,7 +119,8 @@ static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* Nothing has come, since *since_ns_p; 0: until now. The naps are short, because nobody wakes this PE. */
+/* Nothing has come, since *since_ns_p; 0: until now. The naps are short, because nobody wakes this
+ * PE. */
 static void wait_a_little(struct pe *pe, uint64_t *since_ns_p)
 {
 	static const uint64_t YIELD_NS = 100 * 1000 * 1000;

@@ -10,13 +10,13 @@
 #include <sched.h>
 
 enum {
-	/* So many polls follow each other at once; later ones have a pause instruction between them. A pause
-	 * takes 26 ns on one machine and 40 on another, as long as the poll itself. With pauses from the
-	 * start a round trip of a message was 7 % longer, of a channel 12 %. */
+	/* So many polls follow each other at once; later ones have a pause instruction between them. A
+	 * pause takes 26 ns on one machine and 40 on another, as long as the poll itself. With pauses from
+	 * the start a round trip of a message was 7 % longer, of a channel 12 %. */
 	IDLE_LOOKS = 64,
-	/* While nobody else of the job wants the core, one poll in so many yields: a yield takes as long as
-	 * ten polls, and messages that come meanwhile wait. Yielding after each poll made round trips of
-	 * channels of 300 and 500 kB 2 and 8 % longer (AMD EPYC). */
+	/* While nobody else of the job wants the core, one poll in so many yields: a yield takes as long
+	 * as ten polls, and messages that come meanwhile wait. Yielding after each poll made round trips
+	 * of channels of 300 and 500 kB 2 and 8 % longer (AMD EPYC). */
 	IDLE_YIELD = 64,
 	/* How long a PE yields before its first sleep. With a core for each PE it may take longer: waking
 	 * up costs 30 us, and nobody else of the job wants the core. */
@@ -29,18 +29,20 @@ enum {
 	 * not burn a core. */
 	ARMED_NAP_MIN_US = 20,
 	ARMED_NAP_MAX_US = 1000,
-	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes nobody. */
+	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes
+	 * nobody. */
 	FLAGGED_NAP_US = 10000,
-	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as so many looks at the queue.
-	 * With one look each, 4 processes on 2 cores changed 380 times for a step of wander. */
+	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as so many looks at the
+	 * queue. With one look each, 4 processes on 2 cores changed 380 times for a step of wander. */
 	YIELD_LOOKS = 10,
 	/* A look at whether other programs are on the core is three system calls. */
 	CORE_NS = 100 * 1000 * 1000,
 };
 
-/* While a look at tcp lasts, 0.4 us, what the other PEs of the host send waits, and most of it comes within the first
- * microsecond. Nothing comes from another host within four, so a PE that is alone on its host need not wait: with looks at
- * every 16th of the first 128 passes a round trip over tcp took 0.3 us longer. */
+/* While a look at tcp lasts, 0.4 us, what the other PEs of the host send waits, and most of it
+ * comes within the first microsecond. Nothing comes from another host within four, so a PE that is
+ * alone on its host need not wait: with looks at every 16th of the first 128 passes a round trip
+ * over tcp took 0.3 us longer. */
 uint32_t idle_patience(const struct cmi_job *job)
 {
 	enum { NEAR_LOOKS = 32 };

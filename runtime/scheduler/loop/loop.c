@@ -9,8 +9,8 @@
  * a pass without network), a smaller one answers the network and channels sooner. */
 enum { QUEUE_BATCH = 16 };
 
-/* A message from another process. The credit is sent after the handler, because nobody waits for it;
- * credits themselves are not subject to flow control. */
+/* A message from another process. The credit is sent after the handler, because nobody waits for
+ * it; credits themselves are not subject to flow control. */
 static void dispatch_remote(struct pe *pe, struct cmi_msg *m)
 {
 	const struct node *node = pe->node;
@@ -27,7 +27,8 @@ static void dispatch_remote(struct pe *pe, struct cmi_msg *m)
 		flow_consumed(pe, src_pe, bytes);
 }
 
-/* A plain call from another process, of which every instruction counts: it has no other flag, and is no credit. */
+/* A plain call from another process, of which every instruction counts: it has no other flag, and
+ * is no credit. */
 static inline void dispatch_call(struct pe *pe, struct cmi_msg *m)
 {
 	int src_pe = m->src_pe;
@@ -121,8 +122,8 @@ static int pass_most(const struct pe *pe)
 	return pe->most ? pe->most : QUEUE_BATCH;
 }
 
-/* What the handlers of a pass send may wait for its end. So that a long handler does not hold back what those before
- * it have finished, a pass is no more handlers than take PASS_NS. */
+/* What the handlers of a pass send may wait for its end. So that a long handler does not hold back
+ * what those before it have finished, a pass is no more handlers than take PASS_NS. */
 static void fit_pass(struct pe *pe, uint64_t took_ns)
 {
 	enum { PASS_NS = 20 * 1000 };
@@ -135,8 +136,8 @@ static void fit_pass(struct pe *pe, uint64_t took_ns)
 		pe->most = most * 2;
 }
 
-/* A look at an expensive network (tcp) is a system call. A busy PE makes one every few passes with work, and a PE that has been
- * without work for a while makes one in each pass. */
+/* A look at an expensive network (tcp) is a system call. A busy PE makes one every few passes with
+ * work, and a PE that has been without work for a while makes one in each pass. */
 static bool looks_far(struct pe *pe, int period)
 {
 	pe->idle.unlooked += pe->idle.polls == 0;
@@ -294,8 +295,8 @@ int loop_some(struct pe *pe, int n)
 	return pe->stop ? -1 : work;
 }
 
-/* The time that the host program had its thread for itself was not idle. The flag is loaded with acquire: it pairs
- * with the release store of a thread that is not this PE's. */
+/* The time that the host program had its thread for itself was not idle. The flag is loaded with
+ * acquire: it pairs with the release store of a thread that is not this PE's. */
 bool loop_until(struct pe *pe, const volatile int *flag)
 {
 	bool set;

@@ -4,9 +4,10 @@
  * on the owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node goes
  * home through the owner's stack `returns`, because a pool has one writer.
  *
- * The blocks are cut from slabs, pieces of the machine's message memory, and stay in their class. A message
- * to another node of the host is handed over where it lies, and its block comes back here. room.c limits
- * what is taken for the program's messages, and reclaim.c gives slabs back of which all blocks are free.
+ * The blocks are cut from slabs, pieces of the machine's message memory, and stay in their class. A
+ * message to another node of the host is handed over where it lies, and its block comes back here.
+ * room.c limits what is taken for the program's messages, and reclaim.c gives slabs back of which
+ * all blocks are free.
  *
  * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
  * first cache line and the payload starts on the second.
@@ -52,7 +53,7 @@ void msg_pool_fini(struct msg_pool *pool)
 	free(pool->slabs);
 }
 
-/* ---- slabs ------------------------------------------------------------------------------------ */
+/* ---- slabs ----------------------------------------------------------------------------------- */
 
 /* Small blocks are cut from one slab, large ones are got singly. */
 uint32_t msg_slab_blocks(unsigned cls)
@@ -62,9 +63,10 @@ uint32_t msg_slab_blocks(unsigned cls)
 	return bytes <= SLAB_BYTES / 16 ? (uint32_t)(SLAB_BYTES / bytes) : 1;
 }
 
-/* A large block begins in the middle of a page. A copy to where the place in its page is up to 15 bytes behind that of the
- * source goes at 3.4 GB/s instead of 50 on an AMD EPYC (family 25 model 17): the kernel's (`rep movsb`) and memcpy's. The kernel puts
- * what is sent over tcp behind a short head at a page's beginning, and arrays of a program often begin there, too. */
+/* A large block begins in the middle of a page. A copy to where the place in its page is up to 15
+ * bytes behind that of the source goes at 3.4 GB/s instead of 50 on an AMD EPYC (family 25 model
+ * 17): the kernel's (`rep movsb`) and memcpy's. The kernel puts what is sent over tcp behind a
+ * short head at a page's beginning, and arrays of a program often begin there, too. */
 size_t msg_slab_skip(unsigned cls)
 {
 	return msg_slab_blocks(cls) == 1 ? PAGE / 2 : 0;
@@ -163,7 +165,7 @@ struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 	return m ? m : msg_pool_refill(pe, cls, false);
 }
 
-/* ---- freeing ---------------------------------------------------------------------------------- */
+/* ---- freeing --------------------------------------------------------------------------------- */
 
 /* Send memory home. Our last reads and writes of the block come before the owner's next use of it,
  * because a push releases and the taking acquires. */

@@ -7,8 +7,9 @@
 
 /* memory.c */
 
-/* A piece of the machine's message memory, all cut into blocks of one class. Its blocks are where its PE
- * or others have them, or in the PE's free list; when all are free it may be emptied (reclaim.c). */
+/* A piece of the machine's message memory, all cut into blocks of one class. Its blocks are where
+ * its PE or others have them, or in the PE's free list; when all are free it may be emptied
+ * (reclaim.c). */
 struct msg_slab {
 	char *at;
 	uint8_t cls;
@@ -28,7 +29,8 @@ struct cmi_msg *msg_pool_refill(struct pe *pe, unsigned cls, bool counted);
 void msg_slab_cut(struct pe *pe, struct msg_slab *slab);   /* all blocks into the free list */
 static inline struct cmi_msg *msg_slab_block(const struct msg_slab *slab, uint32_t i)
 {
-	return (struct cmi_msg *)(void *)(slab->at + msg_slab_skip(slab->cls) + i * msg_class_bytes(slab->cls));
+	return (struct cmi_msg *)(void *)(slab->at + msg_slab_skip(slab->cls) +
+					  i * msg_class_bytes(slab->cls));
 }
 
 void msg_pool_take_returns_slow(struct pe *pe);

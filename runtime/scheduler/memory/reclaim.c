@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reclaim.c: empties slabs of which all blocks are free: their pages go back to the system, so that another
- * size class or another PE of the process can have the memory. Their addresses stay in their class and are
- * used first when it needs a slab again.
+ * reclaim.c: empties slabs of which all blocks are free: their pages go back to the system, so that
+ * another size class or another PE of the process can have the memory. Their addresses stay in
+ * their class and are used first when it needs a slab again.
  *
- * That is done only near the limit of room.c, because the free blocks have to be counted one by one. A PE
- * trims its own pool. It asks the others by a message of theirs, `ask`, that it pushes onto their stack of
- * returns, which they look at in each pass; so asking costs them nothing while nobody asks.
+ * That is done only near the limit of room.c, because the free blocks have to be counted one by
+ * one. A PE trims its own pool. It asks the others by a message of theirs, `ask`, that it pushes
+ * onto their stack of returns, which they look at in each pass; so asking costs them nothing while
+ * nobody asks.
  */
 #include "msg_memory.h"
 
@@ -108,10 +109,10 @@ bool pool_trim(struct pe *pe, bool must)
 	return bytes > 0;
 }
 
-/* ---- the other PEs of the process ------------------------------------------------------------- */
+/* ---- the other PEs of the process ------------------------------------------------------------ */
 
-/* `asked` guards the message: the release lets the next PE that asks write its link after we have read it.
- * It is cleared behind the trim, for pool_await_others. */
+/* `asked` guards the message: the release lets the next PE that asks write its link after we have
+ * read it. It is cleared behind the trim, for pool_await_others. */
 void pool_trim_asked(struct pe *pe)
 {
 	pool_trim(pe, false);
@@ -144,8 +145,8 @@ static bool any_asked(const struct pe *pe)
 	return false;
 }
 
-/* A handler is at the limit: let the others trim before the job ends. One that runs long does not. Returns
- * whether there are others. */
+/* A handler is at the limit: let the others trim before the job ends. One that runs long does not.
+ * Returns whether there are others. */
 bool pool_await_others(struct pe *pe)
 {
 	uint64_t begin = csd_now_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inbox.c: messages between the PEs of a node. A message is handed over by pointer through the
- * target's inbox, a stack (msg_stack.h) that any PE pushes to and that the owner empties at once and
- * turns round, so that each sender's messages come out in the order in which they went in.
+ * target's inbox, a stack (msg_stack.h) that any PE pushes to and that the owner empties at once
+ * and turns round, so that each sender's messages come out in the order in which they went in.
  */
 #include "msgq.h"
 

@@ -28,7 +28,8 @@ static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 		return msgq_pop_mixed(q);
 	return q->plain.head ? msg_fifo_pop(&q->plain) : NULL;
 }
-void msgq_take(struct msgq *q, csd_msg_test test, const void *arg, struct msg_fifo *to); /* csd_queue_take */
+void msgq_take(struct msgq *q, csd_msg_test test, const void *arg,
+	       struct msg_fifo *to); /* csd_queue_take */
 struct csd_random msgq_random_asked(void);
 void msgq_random_print(void);
 /* Different for each `salt`. With delays messages of all PEs but `prompt` come late; -1: of all. */
@@ -39,7 +40,8 @@ void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
 void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to);
 bool msg_fifo_has(const struct msg_fifo *f, csd_msg_test test, const void *arg);
 bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg);
-void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg, struct msg_fifo *to);
+void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg,
+		      struct msg_fifo *to);
 size_t msgq_random_length(const struct msgq_random *r, size_t most);
 struct cmi_msg *msgq_random_pop(struct msgq_random *r); /* NULL: empty, or all is late */
 bool msgq_random_waits(const struct msgq_random *r);

@@ -6,10 +6,11 @@
  *   | head | payload | padding | words of the vector | struct msg_prio |
  *                    '--------------- bytes, part of size ------------'
  *
- * All priorities are compared as vectors, from the first bit on; of two that agree as far as both go
- * the shorter one is first. A number is the vector of its 64 bits with the first one inverted, which
- * keeps numbers in order. The `key` is the first 64 bits of any priority, with the first bit inverted
- * once more, so the heap compares one signed word and looks at a vector only where keys are equal.
+ * All priorities are compared as vectors, from the first bit on; of two that agree as far as both
+ * go the shorter one is first. A number is the vector of its 64 bits with the first one inverted,
+ * which keeps numbers in order. The `key` is the first 64 bits of any priority, with the first bit
+ * inverted once more, so the heap compares one signed word and looks at a vector only where keys
+ * are equal.
  */
 #include "msgq.h"
 #include "../../machine/base/cmi_alloc.h"

@@ -50,7 +50,8 @@ static inline const struct msg_prio *msg_prio_of(const struct cmi_msg *m)
 	return (const struct msg_prio *)(const void *)((const char *)m + m->size) - 1;
 }
 
-/** Whether the priority of a message with CMI_F_WIDE, which comes from elsewhere, lies within it. */
+/** Whether the priority of a message with CMI_F_WIDE, which comes from elsewhere, lies within
+ * it. */
 bool csd_wide_fits(const struct cmi_msg *m);
 
 #endif

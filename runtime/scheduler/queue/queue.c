@@ -137,7 +137,7 @@ struct cmi_msg *msgq_pop_mixed(struct msgq *q)
 	return m;
 }
 
-/* ---- by what they are ------------------------------------------------------------------------- */
+/* ---- by what they are ------------------------------------------------------------------------ */
 
 void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to)
 {

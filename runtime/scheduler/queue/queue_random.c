@@ -3,12 +3,12 @@
  * queue_random.c: the randomised queue policy, for tests. Messages of one sender, one priority, and
  * handlers that share an order form a stream. The next message is taken from a stream picked at
  * random among those of the best priority that waits. So only the promised order is kept: that of
- * priorities, and within a stream that of arrival, or the last one first for LIFO messages. A program
- * that works only under FIFO breaks here, and the seed replays it.
+ * priorities, and within a stream that of arrival, or the last one first for LIFO messages. A
+ * program that works only under FIFO breaks here, and the seed replays it.
  *
- * With delays a stream from another PE now and then seems not to have arrived yet, for some looks at
- * the queue, even when there is nothing else to do. So a message that goes by way of other PEs can
- * overtake one that goes straight, as on a network whose routes differ.
+ * With delays a stream from another PE now and then seems not to have arrived yet, for some looks
+ * at the queue, even when there is nothing else to do. So a message that goes by way of other PEs
+ * can overtake one that goes straight, as on a network whose routes differ.
  */
 #include "msgq.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -152,7 +152,8 @@ bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void 
 }
 
 /* Streams that are empty afterwards go. */
-void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg, struct msg_fifo *to)
+void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg,
+		      struct msg_fifo *to)
 {
 	for (size_t i = r->n; i-- > 0;) {
 		struct stream *s = r->streams[i];

@@ -19,7 +19,7 @@ struct csd_peer {
 	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
 	struct msg_fifo waiting;      /* over budget */
 	uint64_t budget;
-	uint64_t at_once;             /* up to so many bytes under way a message goes at once: the budget; 0 in
+	uint64_t at_once; /* up to so many bytes under way a message goes at once: the budget; 0 in
 				       * checked mode, because every message gets a hash first, and where messages
 				       * are counted */
 	uint64_t n_sent;              /* messages that took the longer way */
@@ -54,8 +54,8 @@ static inline struct csd_peer *peer_of(struct pe *pe, int other)
 	return CSD_LIKELY(p != NULL) ? p : peer_new(pe, other);
 }
 
-/* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up to
- * a quarter of the budget may have been handled without a report. Model: flow.pml, may_send */
+/* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up
+ * to a quarter of the budget may have been handled without a report. Model: flow.pml, may_send */
 static bool may_send(const struct csd_peer *p, uint64_t size)
 {
 	uint64_t under_way = p->sent - p->acked;
@@ -70,7 +70,8 @@ static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct
 	cmi_send(pe->wire, dst_pe, pe->node->check ? arrival_hash(pe, m) : m);
 }
 
-static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
+static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p,
+						   struct cmi_msg *m)
 {
 	if (!p->waiting.head && may_send(p, m->size))
 		send_in_budget(pe, dst_pe, p, m);

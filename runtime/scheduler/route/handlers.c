@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handlers.c: the handlers of messages that the layers of a node register, and whether a message that came from another
- * process is one that its handler can take: it has the shape (struct csd_shape) that was stated with the handler.
+ * handlers.c: the handlers of messages that the layers of a node register, and whether a message
+ * that came from another process is one that its handler can take: it has the shape (struct
+ * csd_shape) that was stated with the handler.
  */
 #include "msg_route.h"
 #include "../../machine/tools/cmi_hash.h"
@@ -60,9 +61,14 @@ _Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *wh
 {
 	const struct node *node = pe->node;
 
-	csd_abort(pe, "a message from PE %d for %s does not fit: %s; it was damaged on its way, or the nodes "
-		  "run different programs", m->src_pe, m->handler < node->n_handlers ?
-		  node->handlers[m->handler].name : "a handler that does not exist", why);
+	csd_abort(
+		pe,
+		"a message from PE %d for %s does not fit: %s; it was damaged on its way, or the nodes "
+		"run different programs",
+		m->src_pe,
+		m->handler < node->n_handlers ? node->handlers[m->handler].name :
+						"a handler that does not exist",
+		why);
 }
 
 _Noreturn static void wrong_size(struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hold.c: holds back what a PE sends to other PEs, until something has happened that must be known
- * before these messages. Each reason for holding has a number, and numbers rise. A message leaves when
- * all reasons that were there before the message are gone, so a PE that finds new reasons all the time
- * still sends. Messages leave in the order of sending, and with csd_send's counts: for quiescence they
- * are under way from the moment of csd_send.
+ * before these messages. Each reason for holding has a number, and numbers rise. A message leaves
+ * when all reasons that were there before the message are gone, so a PE that finds new reasons all
+ * the time still sends. Messages leave in the order of sending, and with csd_send's counts: for
+ * quiescence they are under way from the moment of csd_send.
  *
  * While nothing is held, csd_send_away and csd_send_node pay one test.
  */
@@ -37,7 +37,8 @@ static void *grown(void *old, size_t *cap, size_t item)
 
 uint64_t csd_hold(struct pe *pe)
 {
-	struct csd_hold *h = pe->hold ? pe->hold : cmi_alloc_zero(1, sizeof *h, "messages that are held back");
+	struct csd_hold *h =
+		pe->hold ? pe->hold : cmi_alloc_zero(1, sizeof *h, "messages that are held back");
 
 	pe->hold = h;
 	if (h->n_open == h->cap_open)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * incoming.c: messages from other processes. A byte that the network or another process has damaged, or a process that means
- * harm, must not make this one read or write where it should not, or wait for something that does not exist: the job
- * ends with one line.
+ * incoming.c: messages from other processes. A byte that the network or another process has
+ * damaged, or a process that means harm, must not make this one read or write where it should not,
+ * or wait for something that does not exist: the job ends with one line.
  *
- * There are two looks. What the queues read of a message (its flags, a wide priority) is checked here, because it is queued
- * now. The rest is checked when its handler is due (handlers.c). A message of this process is not looked at.
+ * There are two looks. What the queues read of a message (its flags, a wide priority) is checked
+ * here, because it is queued now. The rest is checked when its handler is due (handlers.c). A
+ * message of this process is not looked at.
  */
 #include "msg_route.h"
 
@@ -14,8 +15,9 @@ bool csd_wide_fits(const struct cmi_msg *m)
 	const size_t room = m->size - sizeof *m;
 	const struct msg_prio *p = msg_prio_of(m);
 
-	return (m->flags & CMI_F_PRIO) && room >= sizeof *p && (uintptr_t)p % _Alignof(struct msg_prio) == 0 &&
-	       p->bytes <= room && p->bytes >= sizeof *p && p->n_bits / 8 <= p->bytes - sizeof *p;
+	return (m->flags & CMI_F_PRIO) && room >= sizeof *p &&
+	       (uintptr_t)p % _Alignof(struct msg_prio) == 0 && p->bytes <= room &&
+	       p->bytes >= sizeof *p && p->n_bits / 8 <= p->bytes - sizeof *p;
 }
 
 static __attribute__((noinline)) void marked_arrived(struct pe *pe, struct cmi_msg *m)

@@ -28,8 +28,10 @@ void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode *
 /* seal.c */
 void seal_check(struct pe *pe, struct cmi_msg *m);      /* ends the job */
 void seal_check_hash(struct pe *pe, struct cmi_msg *m); /* the same, and takes the hash off */
-void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe is set */
-struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may return another one */
+void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe
+						      * is set */
+struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may
+								 * return another one */
 
 /* route_pe.c, hold.c, node_queue.c; these take the message, which is complete and counted */
 void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);

@@ -2,15 +2,15 @@
 /*
  * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
  *
- * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken` with one
- * exchange, turns the inbox round into the queue, pops one message and lets go. Nobody waits for
- * `taken`: a PE that does not get it has other work or comes back. So one PE at a time touches the
- * queue, and the messages of one sender come out in order.
+ * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken` with
+ * one exchange, turns the inbox round into the queue, pops one message and lets go. Nobody waits
+ * for `taken`: a PE that does not get it has other work or comes back. So one PE at a time touches
+ * the queue, and the messages of one sender come out in order.
  *
- * A message whose gate is closed waits in the gate, out of the queue, and blocks no PE. A serial gate
- * closes behind each message that goes through and is opened when that one is over, so its messages
- * run one at a time, in the order in which they left the queue. A gate that is not serial is closed
- * from the start and opened once.
+ * A message whose gate is closed waits in the gate, out of the queue, and blocks no PE. A serial
+ * gate closes behind each message that goes through and is opened when that one is over, so its
+ * messages run one at a time, in the order in which they left the queue. A gate that is not serial
+ * is closed from the start and opened once.
  */
 #include "msg_route.h"
 
@@ -109,7 +109,7 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 		route_to_node(pe, node, m);
 }
 
-/* ---- taking: with `taken` only ----------------------------------------------------------------- */
+/* ---- taking: with `taken` only --------------------------------------------------------------- */
 
 /* Acquire and release make everything that one holder wrote visible to the next. */
 static bool try_take(struct csd_node_queue *q)
@@ -123,9 +123,9 @@ static void let_go(struct csd_node_queue *q)
 	atomic_store_explicit(&q->taken, false, memory_order_release);
 }
 
-/* Messages that wait at an opened gate come before everything queued. A serial gate lets one of them
- * through and stays closed behind it. Another gate lets all through; they may meet a second gate.
- * Returns how many came through. */
+/* Messages that wait at an opened gate come before everything queued. A serial gate lets one of
+ * them through and stays closed behind it. Another gate lets all through; they may meet a second
+ * gate. Returns how many came through. */
 static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 {
 	int64_t n = 0;
@@ -222,15 +222,15 @@ int node_queue_run_slow(struct pe *pe)
 	let_go(q);
 	if (n - (m != NULL))
 		atomic_fetch_add_explicit(&q->n, n - (m != NULL), memory_order_seq_cst);
-	/* An opening has woken a PE, which is enough for one of the messages that it let through. We may be
-	 * that PE, and take that message. */
+	/* An opening has woken a PE, which is enough for one of the messages that it let through. We may
+	 * be that PE, and take that message. */
 	wake_sleepers(pe, n);
 	if (m)
 		handle_one(pe, m);
 	return m != NULL;
 }
 
-/* ---- gates ----------------------------------------------------------------------------------------- */
+/* ---- gates ----------------------------------------------------------------------------------- */
 
 void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 {
@@ -246,8 +246,8 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 		;
 }
 
-/* The opening goes through the inbox like a message, so nobody waits for the queue. Only one PE at a
- * time uses `opens`: the one that runs what went through the gate, or that opens it for good. */
+/* The opening goes through the inbox like a message, so nobody waits for the queue. Only one PE at
+ * a time uses `opens`: the one that runs what went through the gate, or that opens it for good. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
 	push_to_node(pe, &g->opens);
@@ -280,7 +280,7 @@ size_t csd_gate_length(struct pe *pe, const struct csd_gate *g)
 	return n;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void drop_all(struct pe *pe, struct msg_fifo *f)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * route_pe.c: which way a message to another PE takes: into that PE's inbox on this node, else through
- * flow control to the machine. A PE that holds messages back (hold.c) sends only what must not wait.
+ * route_pe.c: which way a message to another PE takes: into that PE's inbox on this node, else
+ * through flow control to the machine. A PE that holds messages back (hold.c) sends only what must
+ * not wait.
  */
 #include "msg_route.h"
 

@@ -2,11 +2,12 @@
 /*
  * seal.c: whether a message that came from another process is the one that was sent.
  *
- * The look at its shape (handlers.c) finds what cannot be, not what is merely wrong: a reduction with another number is a
- * reduction, for which a PE would wait. So each message carries a seal, a hash in 4 bytes that mean nothing on the way, except
- * plain calls, of which every instruction counts, and messages for a program's own handlers. The seal is written when the
- * message leaves and checked when it comes. Of long messages it covers the first SEALED bytes behind the head, which
- * is where the runtime's own words stand.
+ * The look at its shape (handlers.c) finds what cannot be, not what is merely wrong: a reduction
+ * with another number is a reduction, for which a PE would wait. So each message carries a seal, a
+ * hash in 4 bytes that mean nothing on the way, except plain calls, of which every instruction
+ * counts, and messages for a program's own handlers. The seal is written when the message leaves
+ * and checked when it comes. Of long messages it covers the first SEALED bytes behind the head,
+ * which is where the runtime's own words stand.
  *
  * In checked mode every message also ends in a hash of all that it says:
  *
@@ -18,11 +19,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- the seal ---------------------------------------------------------------------------------- */
+/* ---- the seal -------------------------------------------------------------------------------- */
 
 enum { SEALED = 128 };
 
-/* Two words as one: each bit of either changes about half of the result. One multiplication takes in 16 bytes. */
+/* Two words as one: each bit of either changes about half of the result. One multiplication takes
+ * in 16 bytes. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -39,8 +41,8 @@ static inline uint64_t word_at(const char *p)
 	return word;
 }
 
-/* This is on the way of every reduction. There are two sums, because each step waits for a multiplication; those of the
- * other sum need not. */
+/* This is on the way of every reduction. There are two sums, because each step waits for a
+ * multiplication; those of the other sum need not. */
 static uint64_t mix_bytes(uint64_t h, uint64_t g, const char *p, size_t n)
 {
 	for (; n >= 4 * sizeof h; n -= 4 * sizeof h, p += 4 * sizeof h) {
@@ -76,13 +78,14 @@ static char *seal_at(const struct pe *pe, struct cmi_msg *m)
 	return (char *)m + (s->seal_at ? s->seal_at : offsetof(struct cmi_msg, word));
 }
 
-/* As a whole word of 8 bytes, because seal_of reads those next: a load that takes in a narrower store waits for it to reach
- * the cache. */
+/* As a whole word of 8 bytes, because seal_of reads those next: a load that takes in a narrower
+ * store waits for it to reach the cache. */
 static void write_seal(char *at, uint32_t value)
 {
 	const size_t shift = (uintptr_t)at % sizeof(uint64_t) * 8;
 	char *word = at - (uintptr_t)at % sizeof(uint64_t);
-	const uint64_t was = word_at(word) & ~((uint64_t)UINT32_MAX << shift), is = was | (uint64_t)value << shift;
+	const uint64_t was = word_at(word) & ~((uint64_t)UINT32_MAX << shift),
+		       is = was | (uint64_t)value << shift;
 
 	memcpy(word, &is, sizeof is);
 }
@@ -112,14 +115,14 @@ void seal_check(struct pe *pe, struct cmi_msg *m)
 	write_seal(at, pe->node->handlers[m->handler].shape->open);
 }
 
-/* ---- checked mode: the hash -------------------------------------------------------------------- */
+/* ---- checked mode: the hash ------------------------------------------------------------------ */
 
-/* Of all that travels: what a ring's slot carries of a head, and the rest as it lies. It begins with a number that only
- * the job's nodes know, so a stranger cannot make one. */
+/* Of all that travels: what a ring's slot carries of a head, and the rest as it lies. It begins
+ * with a number that only the job's nodes know, so a stranger cannot make one. */
 static uint64_t hash_of(const struct pe *pe, const struct cmi_msg *m)
 {
-	const uint64_t head[] = { m->size, m->handler, m->flags & (uint8_t)~CMI_F_REMOTE, (uint32_t)m->src_pe,
-				  m->word };
+	const uint64_t head[] = { m->size, m->handler, m->flags & (uint8_t)~CMI_F_REMOTE,
+				  (uint32_t)m->src_pe, m->word };
 
 	return cmi_hash(cmi_hash(pe->node->job->seal, head, sizeof head), m + 1, m->size - sizeof *m);
 }

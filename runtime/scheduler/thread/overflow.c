@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overflow.c: whether a fault is a stack that was too small. A handler runs on its thread's stack (thread.c), or on that of
- * its PE.
+ * overflow.c: whether a fault is a stack that was too small. A handler runs on its thread's stack
+ * (thread.c), or on that of its PE.
  */
 #include "thread.h"
 #include "../../machine/tools/cmi_limits.h"
@@ -14,8 +14,8 @@ bool overflow_guards_are_free(void)
 	return cmi_limit_own() == UINT64_MAX;
 }
 
-/* To ask where the main thread's stack lies is to read a file, so it is asked before there is a fault, and only where
- * faults are caught. */
+/* To ask where the main thread's stack lies is to read a file, so it is asked before there is a
+ * fault, and only where faults are caught. */
 void overflow_know_stack(struct pe *pe)
 {
 	pthread_attr_t attr;
@@ -28,8 +28,8 @@ void overflow_know_stack(struct pe *pe)
 	pthread_attr_destroy(&attr);
 }
 
-/* Whether the access that faulted lies just below the stack, or in a frame that reaches from the stack to where the
- * stack pointer is now. */
+/* Whether the access that faulted lies just below the stack, or in a frame that reaches from the
+ * stack to where the stack pointer is now. */
 static bool is_below(struct csd_stack s, uintptr_t at, uintptr_t sp)
 {
 	enum {
@@ -52,6 +52,9 @@ void overflow_explain(const void *at, uintptr_t sp, char *buf, size_t len)
 		snprintf(buf, len, "stack overflow of a thread, which had %zu KiB; give it more with "
 			 "[threaded, stacksize=...], or all of them with CK_STACK", of_thread.bytes >> 10);
 	else if (!of_thread.low && is_below(pe->stack, (uintptr_t)at, sp))
-		snprintf(buf, len, "stack overflow of a handler that is no thread; its PE has %zu KiB; raise that (ulimit -s), "
-			 "or give the entry a stack of its own with [threaded, stacksize=...]", pe->stack.bytes >> 10);
+		snprintf(
+			buf, len,
+			"stack overflow of a handler that is no thread; its PE has %zu KiB; raise that (ulimit -s), "
+			"or give the entry a stack of its own with [threaded, stacksize=...]",
+			pe->stack.bytes >> 10);
 }

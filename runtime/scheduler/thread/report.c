@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c: the job's last line when a handler has no room for a message (room.c). The heads of the messages
- * that were sent and not freed still lie in this PE's slabs, so they tell what waits, for whom. The heads are
- * read while their receivers work on them, which is why only few of their fields are trusted.
+ * report.c: the job's last line when a handler has no room for a message (room.c). The heads of the
+ * messages that were sent and not freed still lie in this PE's slabs, so they tell what waits, for
+ * whom. The heads are read while their receivers work on them, which is why only few of their
+ * fields are trusted.
  */
 #include "thread.h"
 #include "../../machine/tools/cmi_plain.h"
@@ -120,10 +121,12 @@ _Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits)
 	char where[256], why[1024];
 
 	pe_describe(pe, where, sizeof where);
-	cmi_plain_print(why, sizeof why, "chard: %s: no room for a message of %zu bytes (CK_MESSAGE_MEMORY: %.1f "
-		 "MiB). Of PE %d %s. A handler cannot wait for room: send from a [threaded] entry, let "
-		 "receivers answer before more is sent, or raise CK_MESSAGE_MEMORY", where, size,
-		 mib(pe->node->memory.most), pe->id, waits);
+	cmi_plain_print(
+		why, sizeof why,
+		"chard: %s: no room for a message of %zu bytes (CK_MESSAGE_MEMORY: %.1f "
+		"MiB). Of PE %d %s. A handler cannot wait for room: send from a [threaded] entry, let "
+		"receivers answer before more is sent, or raise CK_MESSAGE_MEMORY",
+		where, size, mib(pe->node->memory.most), pe->id, waits);
 	cmi_abort(pe->node->machine, 1, false, why);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * room.c: the limit of a process's message memory, CK_MESSAGE_MEMORY. It is asked only when a size class of a
- * PE is empty and a slab is to be taken for a message of the program's, so a message from a free list
- * costs nothing.
+ * room.c: the limit of a process's message memory, CK_MESSAGE_MEMORY. It is asked only when a size
+ * class of a PE is empty and a slab is to be taken for a message of the program's, so a message
+ * from a free list costs nothing.
  *
  *   taken    0 ------------------------ 3/4 ------------ most
  *   threads  take                       | wait
  *   handlers take                       | ask for trims  | end the job
  *
- * Threads stop at three quarters, so that they leave handlers, which cannot wait, something. What handlers have
- * sent is freed by its receivers, which need nothing from us for that. So threads get room again.
+ * Threads stop at three quarters, so that they leave handlers, which cannot wait, something. What
+ * handlers have sent is freed by its receivers, which need nothing from us for that. So threads get
+ * room again.
  *
  * Not counted, and therefore never refused:
  *   - the first slab of each class of each PE, so that a PE can always send something of each size;
@@ -30,7 +31,7 @@ struct room_waiter {
 	CthThread thread;
 };
 
-/* ---- the limit -------------------------------------------------------------------------------- */
+/* ---- the limit ------------------------------------------------------------------------------- */
 
 void room_register(struct node *node)
 {
@@ -47,7 +48,8 @@ static int nodes_on_host(const struct cmi_job *job)
 	return n;
 }
 
-/* The processes of a host share its memory and their control group's; each has its own address space. */
+/* The processes of a host share its memory and their control group's; each has its own address
+ * space. */
 static uint64_t default_most(const struct cmi_job *job)
 {
 	uint64_t shared = cmi_limit_shared() / (unsigned)nodes_on_host(job), own = cmi_limit_own();
@@ -76,8 +78,8 @@ static bool can_wait(const struct pe *pe)
 	return thread_runs(pe) && (!pe->node->up.may_wait || pe->node->up.may_wait(pe));
 }
 
-/* Relaxed: many PEs add to one number, and no other memory depends on it. It is above the limit for a
- * moment while somebody tries; another PE then waits for one tick more than it needs to. */
+/* Relaxed: many PEs add to one number, and no other memory depends on it. It is above the limit for
+ * a moment while somebody tries; another PE then waits for one tick more than it needs to. */
 static bool take(struct node *node, uint64_t bytes, uint64_t most)
 {
 	uint64_t before = atomic_fetch_add_explicit(&node->memory.taken, bytes, memory_order_relaxed);
@@ -88,7 +90,7 @@ static bool take(struct node *node, uint64_t bytes, uint64_t most)
 	return false;
 }
 
-/* ---- threads that wait ------------------------------------------------------------------------ */
+/* ---- threads that wait ----------------------------------------------------------------------- */
 
 /* The first waiter looks whether there is room now. If it gets some it lets the next one look. */
 static void wake_first(struct pe *pe)
@@ -150,9 +152,10 @@ bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg)
 	return true;
 }
 
-/* ---- taking ----------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Returns whether a slab may be taken; false: something may have come back, or the thread has waited. */
+/* Returns whether a slab may be taken; false: something may have come back, or the thread has
+ * waited. */
 static bool thread_takes(struct pe *pe, size_t size, uint64_t bytes)
 {
 	if (take(pe->node, bytes, threads_most(pe->node)))

@@ -45,8 +45,8 @@ void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
 
 enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
 
-/** A thread is one mapping, and this is its upper end. The thread's private variables lie below it, and
- * below them its stack begins. */
+/** A thread is one mapping, and this is its upper end. The thread's private variables lie below it,
+ * and below them its stack begins. */
 struct csd_thread {
 	void *context;               /* where it goes on; while it runs: garbage */
 	void *resumer;               /* while it runs: who gets the PE back */
@@ -54,7 +54,8 @@ struct csd_thread {
 	CthVoidFn fn;
 	void *arg;
 	struct pe *pe;
-	uint64_t running[CSD_RUNNING_WORDS + 1]; /* while it runs: its resumer's; else its own; the last is counted.c's */
+	uint64_t running[CSD_RUNNING_WORDS + 1]; /* while it runs: its resumer's; else its own; the last is
+						  * counted.c's */
 	CthThread next, *link;       /* live list, or free list (next only) */
 	void *mapping;
 	size_t bytes, guard;         /* of the mapping, and of its lower end, which nobody may touch */
@@ -86,14 +87,15 @@ enum {
 	KEPT_TOP = 8 << 10,
 	/* Free stacks in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
 	KEPT_MOST = 16384,
-	/* Below a stack. A function whose variables end beyond it runs into other memory, unless it was compiled to
-	 * touch every page (-fstack-clash-protection). A wide guard and a stack of the usual size are what one page of
-	 * page tables maps. If stacks lay farther apart, 4000 threads that take turns would need 500 ns for a hop
-	 * instead of 130, because the tables themselves fall out of the caches. */
+	/* Below a stack. A function whose variables end beyond it runs into other memory, unless it was
+	 * compiled to touch every page (-fstack-clash-protection). A wide guard and a stack of the usual
+	 * size are what one page of page tables maps. If stacks lay farther apart, 4000 threads that take
+	 * turns would need 500 ns for a hop instead of 130, because the tables themselves fall out of the
+	 * caches. */
 	GUARD_BYTES = 64 << 10,
 	GUARD_WIDE = (2 << 20) - CTH_STACK_DEFAULT,
-	/* So many stacks of a process have wide guards. A page of page tables for each stack of more would double the
-	 * memory of small threads. */
+	/* So many stacks of a process have wide guards. A page of page tables for each stack of more would
+	 * double the memory of small threads. */
 	WIDE_MOST = 4096,
 };
 static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
@@ -157,7 +159,8 @@ static void kept_unmap(struct pe_threads *ts)
 /* NULL: there is no memory, or there are too many mappings. */
 static char *try_map(size_t stack, size_t guard)
 {
-	char *p = mmap(NULL, guard + stack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	char *p = mmap(NULL, guard + stack, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
@@ -334,10 +337,11 @@ static void thread_run(struct pe *pe, CthThread t)
 		thread_end(ts, t);
 }
 
-/* ---- private variables -------------------------------------------------------------------------- */
+/* ---- private variables ----------------------------------------------------------------------- */
 
-/* For the whole process, because the variables' places are variables of the program: the first PE to
- * register a variable gives it its place, which is how far below the end of a block it begins. */
+/* For the whole process, because the variables' places are variables of the program: the first PE
+ * to register a variable gives it its place, which is how far below the end of a block it
+ * begins. */
 static struct {
 	pthread_mutex_t lock;
 	_Atomic uint32_t end;        /* of the last variable; written under the lock */
@@ -345,9 +349,9 @@ static struct {
 
 enum { PRIVATE_ALIGN = 64 };
 
-/* The bytes that a thread made now has for all variables. Relaxed: a PE that uses a variable has come
- * through its CtvRegister, and so through the lock, after which it sees this size or a larger one; other
- * variables do not matter to it. */
+/* The bytes that a thread made now has for all variables. Relaxed: a PE that uses a variable has
+ * come through its CtvRegister, and so through the lock, after which it sees this size or a larger
+ * one; other variables do not matter to it. */
 static uint32_t private_bytes(void)
 {
 	uint32_t end = atomic_load_explicit(&private_places.end, memory_order_relaxed);
@@ -418,7 +422,7 @@ void *CtvAddress(int place, const char *name)
 	return (char *)t - place;
 }
 
-/* ---- making and running ------------------------------------------------------------------------- */
+/* ---- making and running ---------------------------------------------------------------------- */
 
 CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 {
@@ -545,8 +549,10 @@ const uint64_t *csd_thread_tell(CthThread t)
 	return t->running;
 }
 
-void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
-						      bool begun), void *arg)
+void csd_each_silent_thread(struct pe *pe,
+			    void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
+				       bool begun),
+			    void *arg)
 {
 	for (CthThread t = pe->threads->live; t; t = t->next) {
 		if (!t->told && (t->state == THREAD_SUSPENDED || t->state == THREAD_NEW))
@@ -555,7 +561,7 @@ void csd_each_silent_thread(struct pe *pe, void (*fn)(void *arg, const uint64_t 
 	}
 }
 
-/* ---- the scheduler's side ------------------------------------------------------------------------ */
+/* ---- the scheduler's side -------------------------------------------------------------------- */
 
 static void thread_arrived(struct pe *pe, struct cmi_msg *m)
 {

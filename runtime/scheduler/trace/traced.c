@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traced.c: records what the scheduler sees: messages sent, arrived and handled, idle times, threads. traced.h
- * tells how each place is reached without a test on the paths of a job that is not traced.
+ * traced.c: records what the scheduler sees: messages sent, arrived and handled, idle times,
+ * threads. traced.h tells how each place is reached without a test on the paths of a job that is
+ * not traced.
  *
- * A message and its handler are joined afterwards (cktrace). Messages that say so (CSD_TRACE_WORD) carry a
- * number of their sender in head.word, which they do not use otherwise. The others keep their order among
- * those that look alike, so a hash of what they are about is enough: the k-th that was sent is the k-th that is
- * handled.
+ * A message and its handler are joined afterwards (cktrace). Messages that say so (CSD_TRACE_WORD)
+ * carry a number of their sender in head.word, which they do not use otherwise. The others keep
+ * their order among those that look alike, so a hash of what they are about is enough: the k-th
+ * that was sent is the k-th that is handled.
  */
 #include "../route/msg_route.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -22,7 +23,7 @@ enum {
 	KEY_FROM = 32, KEY_BYTES = 16, /* of a message, behind its head: what it is about, not how */
 };
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Flags that change on the way. */
 static uint32_t key_of(const struct cmi_msg *m)
@@ -59,7 +60,8 @@ static bool is_recorded(const struct pe *pe, const struct cmi_msg *m)
 	return pe->trace->on && !handler_is_own(pe->node, m) && m->handler < pe->node->n_handlers;
 }
 
-static void record_message(struct pe *pe, enum trace_kind kind, const struct cmi_msg *m, int other, uint8_t flags)
+static void record_message(struct pe *pe, enum trace_kind kind, const struct cmi_msg *m, int other,
+			   uint8_t flags)
 {
 	struct pe_trace *t = pe->trace;
 	struct trace_record *r = csd_trace_next(t, kind, m->handler, other);
@@ -139,8 +141,9 @@ static void handle_other(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 		record_end(t, handler);
 }
 
-/* The loop calls no handler inside another. Handlers and threads do, with messages that have waited. Both fields
- * are restored to what they were, and not counted down, because fn may be suspended on a thread meanwhile. */
+/* The loop calls no handler inside another. Handlers and threads do, with messages that have
+ * waited. Both fields are restored to what they were, and not counted down, because fn may be
+ * suspended on a thread meanwhile. */
 static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	struct pe_trace *t = pe->trace;
@@ -159,7 +162,8 @@ static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 	t->again = outer_again;
 }
 
-/* In place of every handler but the scheduler's own; and of those for messages from other processes. */
+/* In place of every handler but the scheduler's own; and of those for messages from other
+ * processes. */
 static void handle_traced(struct pe *pe, struct cmi_msg *m)
 {
 	handle(pe, m, pe->node->trace.fn[m->handler]);
@@ -182,7 +186,7 @@ static void trace_handler(struct node *node, int i)
 		h->arrived = arrived_traced;
 }
 
-/* ---- idle, threads ------------------------------------------------------------------------------ */
+/* ---- idle, threads --------------------------------------------------------------------------- */
 
 static void record_moment(struct pe *pe, enum trace_kind kind, uint64_t value)
 {
@@ -201,8 +205,9 @@ static void record_moment(struct pe *pe, enum trace_kind kind, uint64_t value)
 static void record_idle(void *pe) { record_moment(pe, TRACE_IDLE, 0); }
 static void record_busy(void *pe) { record_moment(pe, TRACE_BUSY, 0); }
 
-/* In place of up.swap_running, which is called when a thread gets the PE and when it leaves, with a place in
- * the thread that no other thread has at the same time. A thread leaves before the one around it. */
+/* In place of up.swap_running, which is called when a thread gets the PE and when it leaves, with a
+ * place in the thread that no other thread has at the same time. A thread leaves before the one
+ * around it. */
 static void swap_traced(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
 {
 	struct pe_trace *t = pe->trace;
@@ -232,7 +237,7 @@ static void swap_traced(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
 	record_moment(pe, TRACE_RESUME, (uintptr_t)running);
 }
 
-/* ---- start and stop --------------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static void traced_asked(struct node *node)
 {
@@ -246,7 +251,8 @@ static void traced_ready(struct node *node)
 		return;
 	trace_make_folder(&node->trace.asked);
 	for (int i = 0; i < node->n_handlers; i++)
-		if (!node->handlers[i].own && i != node->h_held) /* it hands the message to the handler that is meant */
+		if (!node->handlers[i].own &&
+		    i != node->h_held) /* it hands the message to the handler that is meant */
 			trace_handler(node, i);
 	node->trace.swap_running = node->up.swap_running;
 	node->up.swap_running = swap_traced;
@@ -276,7 +282,8 @@ static void traced_pe_start(struct pe *pe)
 		return;
 	struct pe_trace *t = cmi_alloc_zero(1, sizeof *t, "the trace");
 
-	t->file = trace_create(&node->trace.asked, &w, NAMES_ROOM + node->trace.names_bytes, why, sizeof why);
+	t->file = trace_create(&node->trace.asked, &w, NAMES_ROOM + node->trace.names_bytes, why,
+			       sizeof why);
 	if (!t->file)
 		no_file(pe, why);
 	for (int i = 0; i < node->n_handlers; i++)

@@ -2,8 +2,8 @@
 /*
  * traced.h: what a PE records under CK_TRACE, and how the layers above add their own records.
  *
- * pe->trace is NULL without CK_TRACE. Then nothing here runs, and the paths within a PE do not even ask: all
- * that is recorded there is reached by ways that the job has anyway.
+ * pe->trace is NULL without CK_TRACE. Then nothing here runs, and the paths within a PE do not even
+ * ask: all that is recorded there is reached by ways that the job has anyway.
  *
  *   a message's handler   node->handlers[].fn, replaced when the node starts (traced.c)
  *   the run queue         a queue that is traced counts as mixed, so pushing takes msgq_push_slow
@@ -29,8 +29,8 @@ struct pe;
 
 /** Bits of csd_handler.trace. */
 enum {
-	/** A message is one call, and the layer records its begin (csd_trace_direct): so the handler itself is
-	 * not worth a record, unless the call has not begun when it returns. */
+	/** A message is one call, and the layer records its begin (csd_trace_direct): so the handler
+	 * itself is not worth a record, unless the call has not begun when it returns. */
 	CSD_TRACE_CALL = 1,
 	/** head.word is free in its messages that up.word_in_use does not claim. */
 	CSD_TRACE_WORD = 2,
@@ -40,8 +40,8 @@ enum {
 
 struct pe_trace {
 	struct trace *file;
-	/** The queue and the way to other PEs, which lie below, call these: a message is pushed to the run queue, or
-	 * leaves for PE `to`. */
+	/** The queue and the way to other PEs, which lie below, call these: a message is pushed to the run
+	 * queue, or leaves for PE `to`. */
 	void (*queued)(struct pe *pe, struct cmi_msg *m);
 	void (*sent)(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags);
 	bool on;                          /* CkTraceOn, CkTraceOff */
@@ -55,12 +55,13 @@ struct pe_trace {
 
 extern const struct csd_layer trace_layer;
 
-/** A handler of the layers: say how its messages are recorded. Only while handlers are registered. */
+/** A handler of the layers: say how its messages are recorded. Only while handlers are
+ * registered. */
 void csd_trace_handler(struct node *node, int handler, unsigned how);
 
 /** The next record of a PE that is traced and on; the caller fills it in and calls trace_done. */
-static inline struct trace_record *csd_trace_next(struct pe_trace *t, enum trace_kind kind, unsigned what,
-						  int pe)
+static inline struct trace_record *csd_trace_next(struct pe_trace *t, enum trace_kind kind,
+						  unsigned what, int pe)
 {
 	struct trace_record *r = trace_next(t->file, kind);
 

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.c: the watchdog. It finds out that nothing will ever happen again in the job, and ends it with exit code
+ * watch.c: the watchdog. It finds out that nothing will ever happen again in the job, and ends it
+ * with exit code
  * 125 and a report that says who waits for what (tell.h, watch_text.c).
  *
- * PE 0 asks in waves over its tree, as quiescence detection does. Two things differ. PE 0 asks only when it has been
- * idle for a while. And a PE answers only when it is about to sleep and nothing but a message could wake it: no
- * timer, no message of its own that comes late, no exit. So a job that works sees one question per PE and no
- * more, however long it works.
+ * PE 0 asks in waves over its tree, as quiescence detection does. Two things differ. PE 0 asks only
+ * when it has been idle for a while. And a PE answers only when it is about to sleep and nothing
+ * but a message could wake it: no timer, no message of its own that comes late, no exit. So a job
+ * that works sees one question per PE and no more, however long it works.
  *
- * An answer has four counts: messages sent, handled, held back (by flow control, a gate, or a new group), and
- * handled by the loop. The last one also counts the messages that quiescence leaves out. When WAVES_SAME waves bring
- * the same counts, and all that was sent is handled or held back, then nothing is under way: the counts are those
- * of one moment (wave.h of the chare layer has the argument), and no PE has handled anything since.
+ * An answer has four counts: messages sent, handled, held back (by flow control, a gate, or a new
+ * group), and handled by the loop. The last one also counts the messages that quiescence leaves
+ * out. When WAVES_SAME waves bring the same counts, and all that was sent is handled or held back,
+ * then nothing is under way: the counts are those of one moment (wave.h of the chare layer has the
+ * argument), and no PE has handled anything since.
  *
- * Detections of the runtime that ask again and again (quiescence, the end of inserting) must not hide that nothing else
- * happens. Their messages and timers are chatter, and not counted (csd_chatter).
+ * Detections of the runtime that ask again and again (quiescence, the end of inserting) must not
+ * hide that nothing else happens. Their messages and timers are chatter, and not counted
+ * (csd_chatter).
  *
- * What is neither handled nor held back for LOST_NS, while all PEs have nothing to do, was lost on its way. That
- * can only be said where a message cannot be slow, in the memory of one host. Between hosts PE 0 says after
- * SLOW_NS what is missing, and the job goes on.
+ * What is neither handled nor held back for LOST_NS, while all PEs have nothing to do, was lost on
+ * its way. That can only be said where a message cannot be slow, in the memory of one host. Between
+ * hosts PE 0 says after SLOW_NS what is missing, and the job goes on.
  */
 #include "watch.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -33,9 +36,9 @@ enum { SENT, HANDLED, HELD, LOOPED, CHATTER, SUMS };
 
 enum {
 	WAVES_SAME = 3,
-	/* PE 0 is idle for so long before it asks, and between two waves, of which there are three. The time is for what is
-	 * under way and not counted: [immediate] calls, a request for quiescence. Between hosts these may be slower than
-	 * the waves, which take other connections. */
+	/* PE 0 is idle for so long before it asks, and between two waves, of which there are three. The
+	 * time is for what is under way and not counted: [immediate] calls, a request for quiescence.
+	 * Between hosts these may be slower than the waves, which take other connections. */
 	IDLE_MS = 50,
 	IDLE_FAR_MS = 250,
 	/* Between waves that have shown that the job is not at rest, although all PEs sleep. */
@@ -76,7 +79,8 @@ struct csd_watch {
 	int n_same;                /* waves with these counts */
 	uint64_t same_ns;          /* since the first of them */
 	bool said_slow;            /* of these counts: WATCH_SLOW */
-	/* PE 0: a message to itself for whoever asks for a report from a signal handler; NULL: it is under way. */
+	/* PE 0: a message to itself for whoever asks for a report from a signal handler; NULL: it is under
+	 * way. */
 	_Atomic(struct cmi_msg *) wanted;
 	/* PE 0: the report that is being gathered. */
 	enum watch_why why;
@@ -97,7 +101,8 @@ static void look_ready(struct pe *pe)
 	m->head.src_pe = pe->id;
 	m->kind = WATCH_WANTED;
 	/* Release: pairs with the acquire of whichever thread's handler takes it. */
-	m = (struct watch_msg *)atomic_exchange_explicit(&pe->watch->wanted, &m->head, memory_order_release);
+	m = (struct watch_msg *)atomic_exchange_explicit(&pe->watch->wanted, &m->head,
+							 memory_order_release);
 	if (m)
 		csd_msg_free(pe, &m->head);
 }
@@ -105,21 +110,24 @@ static void look_ready(struct pe *pe)
 void watch_look(struct pe *pe)
 {
 	/* Acquire: pairs with the release in look_ready. */
-	struct cmi_msg *m = pe->watch ? atomic_exchange_explicit(&pe->watch->wanted, NULL, memory_order_acquire) : NULL;
+	struct cmi_msg *m = pe->watch ? atomic_exchange_explicit(&pe->watch->wanted, NULL,
+								 memory_order_acquire) :
+					NULL;
 
 	if (m)
 		inbox_push(pe, m);
 }
 
-static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t wave, const uint64_t *sums,
-		       const struct csd_told *told)
+static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t wave,
+		       const uint64_t *sums, const struct csd_told *told)
 {
 	size_t bytes = told ? told->bytes : 0;
 	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
 
 	m->head.handler = (uint16_t)pe->node->h_watch;
 	/* A report does not wait behind what a busy job has queued. A question may. */
-	m->head.flags = kind == WATCH_ASK || kind == WATCH_SUMS ? CMI_F_SYSTEM : CMI_F_SYSTEM | CMI_F_EXPEDITED;
+	m->head.flags = kind == WATCH_ASK || kind == WATCH_SUMS ? CMI_F_SYSTEM :
+								  CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	m->kind = kind;
 	m->wave = wave;
 	for (int i = 0; i < SUMS; i++)
@@ -137,7 +145,7 @@ static void to_children(struct pe *pe, enum watch_kind kind, uint32_t wave, cons
 
 static void watch_report(struct pe *pe, enum watch_why why);
 
-/* ---- waves ------------------------------------------------------------------------------------- */
+/* ---- waves ----------------------------------------------------------------------------------- */
 
 /* Nothing but a message can wake this PE. The queue is empty: the loop is about to sleep. */
 static bool only_messages(const struct pe *pe)
@@ -168,7 +176,8 @@ static bool all_on_one_host(const struct cmi_job *job)
 /* Whether messages between nodes go through memory only, in which nothing is slow. */
 static bool all_by_memory(const struct pe *pe)
 {
-	return all_on_one_host(pe->node->job) && (!pe->network || strcmp(cmi_name(pe->node->machine), "ucx"));
+	return all_on_one_host(pe->node->job) &&
+	       (!pe->network || strcmp(cmi_name(pe->node->machine), "ucx"));
 }
 
 static uint64_t idle_ns(const struct pe *pe)
@@ -217,7 +226,8 @@ static uint64_t looped(const struct pe *pe)
 	return pe->n_dispatched - pe->watch->n_own - pe->n_chatter;
 }
 
-/* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
+/* When all children have answered, add this PE's own counts as they are now, and pass the sums
+ * on. */
 static bool watch_maybe_answer(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
@@ -328,7 +338,7 @@ static void watch_leaving(struct pe *pe)
 		pe->watch->leaving = true;
 }
 
-/* ---- the report ----------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void told_free(struct pe *pe)
 {
@@ -365,10 +375,14 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 			 "code 125", s[SENT], s[HANDLED], s[HELD], missing < 0 ? -missing : missing, what);
 		break;
 	case WATCH_SLOW:
-		snprintf(buf, len, "for %d s no PE has had anything to do, but of %" PRIu64 " messages and puts %" PRIu64
-			 " were handled and %" PRIu64 " wait: %" PRId64 " %s. The job waits for them, as messages "
-			 "between hosts may be slow", (int)(SLOW_NS / (1000 * MS)), s[SENT], s[HANDLED], s[HELD],
-			 missing < 0 ? -missing : missing, missing > 0 ? "are lost or still under way" : what);
+		snprintf(buf, len,
+			 "for %d s no PE has had anything to do, but of %" PRIu64
+			 " messages and puts %" PRIu64 " were handled and %" PRIu64
+			 " wait: %" PRId64 " %s. The job waits for them, as messages "
+			 "between hosts may be slow",
+			 (int)(SLOW_NS / (1000 * MS)), s[SENT], s[HANDLED], s[HELD],
+			 missing < 0 ? -missing : missing,
+			 missing > 0 ? "are lost or still under way" : what);
 		break;
 	case WATCH_LOOK:
 		snprintf(buf, len, "asked what the job does, or waits for:");
@@ -406,7 +420,8 @@ static void report_is_in(struct pe *pe)
 		look_ready(pe);
 	if (why == WATCH_LOOK || why == WATCH_SLOW)
 		return;
-	/* In good order, so that what the program has printed comes out, if everybody is there to take part. */
+	/* In good order, so that what the program has printed comes out, if everybody is there to take
+	 * part. */
 	if (why == WATCH_REST && whole)
 		csd_exit(pe, WATCH_EXIT_CODE);
 	else
@@ -429,7 +444,8 @@ static void watch_report(struct pe *pe, enum watch_why why)
 	w->why = why;
 	w->told = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *w->told, WATCH_REPORT);
 	CcdCallFnAfter(tell_over, pe, TELL_MS);
-	send_watch(pe, pe->id, WATCH_TELL, ++w->round, (const uint64_t[SUMS]){ why == WATCH_REST || why == WATCH_LOST }, NULL);
+	send_watch(pe, pe->id, WATCH_TELL, ++w->round,
+		   (const uint64_t[SUMS]){ why == WATCH_REST || why == WATCH_LOST }, NULL);
 }
 
 static void tell(struct pe *pe, uint32_t round, const uint64_t *at_rest)
@@ -508,7 +524,7 @@ static const struct csd_shape watch_shape = {
 		  [WATCH_TOLD] = CSD_TO_ROOT },
 };
 
-/* ---- start and stop ------------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int watch_register(struct node *node)
 {
@@ -554,6 +570,12 @@ static void watch_node_stop(struct node *node)
 }
 
 const struct csd_layer watch_layer = {
-	.name = "the watchdog", .node_start = watch_register, .ready = signals_start, .pe_start = watch_pe_start,
-	.pe_stop = watch_pe_stop, .node_stop = watch_node_stop, .nap = watch_nap, .exiting = watch_leaving,
+	.name = "the watchdog",
+	.node_start = watch_register,
+	.ready = signals_start,
+	.pe_start = watch_pe_start,
+	.pe_stop = watch_pe_stop,
+	.node_stop = watch_node_stop,
+	.nap = watch_nap,
+	.exiting = watch_leaving,
 };

@@ -10,7 +10,8 @@ extern const struct csd_layer watch_layer;
 enum { WATCH_EXIT_CODE = 125 };
 #define WATCH_REPORT "the watchdog's report" /* for lines about memory */
 void watch_tell(struct pe *pe, struct csd_told *to); /* what waits on this PE */
-void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a report */
+void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a
+					    * report */
 /* PE 0; told[PE].at NULL: the PE is silent */
 void watch_print(const struct pe *pe, const char *why, const struct csd_told *told, int n);
 

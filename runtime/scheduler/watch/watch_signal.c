@@ -7,8 +7,8 @@
  *   CHECK_SIGNAL  to one thread. From its PE's timer (CK_WATCHDOG=S): has the PE been in one handler for S seconds?
  *             Then the job ends. From SIGUSR1's handler: a busy PE says what runs, and where.
  *
- * Handlers only read what their own PE has, and call async-signal-safe functions. A signal that the program handles
- * itself is left to the program.
+ * Handlers only read what their own PE has, and call async-signal-safe functions. A signal that the
+ * program handles itself is left to the program.
  */
 #include "watch.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -24,8 +24,8 @@
 enum { TICKS = 4 };                /* of a timer, in the time that a handler may take */
 #define CHECK_SIGNAL (SIGRTMAX - 5)
 
-/* A handler of SIGUSR1 may run on a thread that is no PE. Written when no handler is installed. A forked child, which nobody
- * asks but a signal to the process group reaches, has another number. */
+/* A handler of SIGUSR1 may run on a thread that is no PE. Written when no handler is installed. A
+ * forked child, which nobody asks but a signal to the process group reaches, has another number. */
 static struct node *watched;
 static pid_t watched_process;
 
@@ -38,7 +38,7 @@ struct csd_signals {
 	int n_same;                /* ticks at which that had not changed */
 };
 
-/* ---- in signal handlers -------------------------------------------------------------------------- */
+/* ---- in signal handlers ---------------------------------------------------------------------- */
 
 /* Relaxed: of this thread. */
 static bool is_asleep(const struct pe *pe)
@@ -82,8 +82,10 @@ static void tick(struct pe *pe, void *context)
 	if (++s->n_same < TICKS)
 		return;
 	pe_describe(pe, who, sizeof who);
-	snprintf(line, sizeof line, "chard: %s has been in one handler for more than %d s (CK_WATCHDOG). The job ends "
-		 "with exit code %d\n", who, (int)pe->node->watchdog, WATCH_EXIT_CODE);
+	snprintf(line, sizeof line,
+		 "chard: %s has been in one handler for more than %d s (CK_WATCHDOG). The job ends "
+		 "with exit code %d\n",
+		 who, (int)pe->node->watchdog, WATCH_EXIT_CODE);
 	cmi_signal_abort(pe->node->machine, WATCH_EXIT_CODE, line, context);
 }
 
@@ -123,7 +125,7 @@ static void on_ask(int sig, siginfo_t *info, void *context)
 	errno = kept;
 }
 
-/* ---- start and stop ---------------------------------------------------------------------------------- */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static bool install(int sig, void (*fn)(int sig, siginfo_t *info, void *context))
 {
@@ -141,12 +143,14 @@ void signals_start(struct node *node)
 	watched = node;
 	watched_process = getpid();
 	if (!install(CHECK_SIGNAL, on_check) && node->watchdog > 0)
-		csd_abort(NULL, "CK_WATCHDOG=%d: the program uses signal %d itself", (int)node->watchdog, CHECK_SIGNAL);
+		csd_abort(NULL, "CK_WATCHDOG=%d: the program uses signal %d itself",
+			  (int)node->watchdog, CHECK_SIGNAL);
 	install(SIGUSR1, on_ask);
 }
 
 /* From now on nobody asks. A host program gets back what it had. */
-static void let_go(const struct node *node, int sig, void (*fn)(int sig, siginfo_t *info, void *context))
+static void let_go(const struct node *node, int sig,
+		   void (*fn)(int sig, siginfo_t *info, void *context))
 {
 	struct sigaction now;
 

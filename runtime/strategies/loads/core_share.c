@@ -2,18 +2,21 @@
 /* core_share.c: which share of its core a PE gets; see share.h. */
 #include "core_share.h"
 
-/* After so many seconds half of what was known counts, or less. Other programs get the core for some ms at a time, so it takes
- * about a hundred of these turns to know a share to a tenth. */
+/* After so many seconds half of what was known counts, or less. Other programs get the core for
+ * some ms at a time, so it takes about a hundred of these turns to know a share to a tenth. */
 static const double WINDOW = 0.5;
-/* Seconds that say something. A PE that has had nothing to do for seconds is as fast as any, until it is known better. */
+/* Seconds that say something. A PE that has had nothing to do for seconds is as fast as any, until
+ * it is known better. */
 static const double LEAST = 0.02;
 /* Whatever runs on the machine takes some of the core. Elements need not move for that. */
 static const double NEARLY_ALL = 0.95;
-/* A PE that seems to stand still gets something to do all the same, or it would never be known better. */
+/* A PE that seems to stand still gets something to do all the same, or it would never be known
+ * better. */
 static const double SLOWEST = 0.02;
 
 enum {
-	/* A hundred times what both looks at a stretch cost. On average stretches that are measured begin so far apart, or more. */
+	/* A hundred times what both looks at a stretch cost. On average stretches that are measured begin
+	 * so far apart, or more. */
 	APART_NS = 200 * 1000,
 	/* After so many stretches it is seen how many there are. */
 	COUNT = 256
@@ -22,7 +25,8 @@ static const uint32_t ALL = UINT32_C(1) << 31;
 
 static void count(struct share *s, uint64_t now_ns)
 {
-	const uint64_t passed = s->counted_ns ? now_ns - s->counted_ns : UINT64_MAX, want = passed / APART_NS;
+	const uint64_t passed = s->counted_ns ? now_ns - s->counted_ns : UINT64_MAX,
+		       want = passed / APART_NS;
 
 	s->left_out = want < COUNT ? ALL - (uint32_t)(want * (ALL / COUNT)) : 0;
 	s->counted_ns = now_ns;
@@ -82,7 +86,8 @@ void share_end(struct share *s, const struct moment *now)
 
 static void age(struct share *s, uint64_t now_ns)
 {
-	const double passed = s->aged_ns ? (double)(now_ns - s->aged_ns) * 1e-9 : 0, kept = WINDOW / (WINDOW + passed);
+	const double passed = s->aged_ns ? (double)(now_ns - s->aged_ns) * 1e-9 : 0,
+		     kept = WINDOW / (WINDOW + passed);
 
 	s->aged_ns = now_ns;
 	multiply(&s->recent, kept);
@@ -108,7 +113,8 @@ static bool has_its_core(const struct share *s)
 {
 	const double cpu = s->recent.cpu - s->worst.cpu, wall = s->recent.wall - s->worst.wall;
 
-	return s->recent.wall < LEAST || recent_share(s) >= NEARLY_ALL || (wall >= LEAST && cpu >= NEARLY_ALL * wall);
+	return s->recent.wall < LEAST || recent_share(s) >= NEARLY_ALL ||
+	       (wall >= LEAST && cpu >= NEARLY_ALL * wall);
 }
 
 double share_speed(const struct share *s)

@@ -11,7 +11,7 @@
 
 enum { INDEX_MOST = 6, PES_MOST = 1 << 20 };
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool is_index(const CkLBElement *e)
 {
@@ -27,11 +27,13 @@ static void write_element(FILE *f, const CkLBElement *e)
 
 	while (nd > 1 && !e->index[nd - 1])
 		nd--;
-	fprintf(f, "element %d %d %.9g %llu", e->pe, e->pinned != 0, (double)e->seconds, (unsigned long long)e->bytes);
+	fprintf(f, "element %d %d %.9g %llu", e->pe, e->pinned != 0, (double)e->seconds,
+		(unsigned long long)e->bytes);
 	for (int k = 0; k < nd; k++)
 		fprintf(f, "%c%d", k ? ',' : ' ', e->index[k]);
 	if (!is_index(e))
-		fprintf(f, " %.9g,%.9g,%.9g", (double)e->position[0], (double)e->position[1], (double)e->position[2]);
+		fprintf(f, " %.9g,%.9g,%.9g", (double)e->position[0], (double)e->position[1],
+			(double)e->position[2]);
 	fputc('\n', f);
 }
 
@@ -53,7 +55,7 @@ int lb_dump_write(FILE *f, const char *array, const CkLBStats *s)
 	return fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reader {
 	FILE *f;
@@ -149,8 +151,8 @@ static int read_head(struct reader *r, struct lb_dump *d)
 		return damaged(r, "the array has no name, or a long one");
 	memcpy(d->array, r->at + 1, name);
 	r->at += 1 + name;
-	if (!read_word(r, "step") || !read_whole(r, ' ', 0, INT64_MAX, &step) || !read_word(r, "tolerance") ||
-	    !read_float(r, ' ', &d->s.tolerance) || *r->at)
+	if (!read_word(r, "step") || !read_whole(r, ' ', 0, INT64_MAX, &step) ||
+	    !read_word(r, "tolerance") || !read_float(r, ' ', &d->s.tolerance) || *r->at)
 		return damaged(r, "no step and tolerance");
 	if (need_line(r, "sizes") < 0)
 		return -1;
@@ -165,14 +167,16 @@ static int read_head(struct reader *r, struct lb_dump *d)
 	return 1;
 }
 
-static int read_pe(struct reader *r, const CkLBStats *s, int32_t *node, float *background, float *speed)
+static int read_pe(struct reader *r, const CkLBStats *s, int32_t *node, float *background,
+		   float *speed)
 {
 	long long number;
 	double b, v;
 
 	if (need_line(r, "pe") < 0)
 		return -1;
-	if (!read_whole(r, ' ', 0, s->n_nodes - 1, &number) || !read_float(r, ' ', &b) || !read_float(r, ' ', &v) || *r->at)
+	if (!read_whole(r, ' ', 0, s->n_nodes - 1, &number) || !read_float(r, ' ', &b) ||
+	    !read_float(r, ' ', &v) || *r->at)
 		return damaged(r, "a bad PE");
 	*node = (int32_t)number;
 	*background = (float)b;
@@ -217,8 +221,9 @@ static int read_element(struct reader *r, const CkLBStats *s, CkLBElement *e)
 
 	if (need_line(r, "element") < 0)
 		return -1;
-	if (!read_whole(r, ' ', 0, s->n_pes - 1, &pe) || !read_whole(r, ' ', 0, 1, &pinned) || !read_float(r, ' ', &seconds) ||
-	    !read_whole(r, ' ', 0, INT64_MAX, &bytes) || !read_index(r, e->index) || !read_position(r, e))
+	if (!read_whole(r, ' ', 0, s->n_pes - 1, &pe) || !read_whole(r, ' ', 0, 1, &pinned) ||
+	    !read_float(r, ' ', &seconds) || !read_whole(r, ' ', 0, INT64_MAX, &bytes) ||
+	    !read_index(r, e->index) || !read_position(r, e))
 		return damaged(r, "a bad element");
 	e->pe = (int32_t)pe;
 	e->pinned = (uint32_t)pinned;
@@ -234,7 +239,8 @@ static int read_edge(struct reader *r, const CkLBStats *s, const CkLBEdge *befor
 	if (need_line(r, "edge") < 0)
 		return -1;
 	if (!read_whole(r, ' ', 0, most, &from) || !read_whole(r, ' ', 0, most, &to) ||
-	    !read_whole(r, ' ', 0, UINT32_MAX, &messages) || !read_whole(r, ' ', 0, INT64_MAX, &bytes) || *r->at)
+	    !read_whole(r, ' ', 0, UINT32_MAX, &messages) ||
+	    !read_whole(r, ' ', 0, INT64_MAX, &bytes) || *r->at)
 		return damaged(r, "a bad edge");
 	*e = (CkLBEdge){ (uint32_t)from, (uint32_t)to, (uint32_t)messages, (uint64_t)bytes };
 	if (before && (before->from > e->from || (before->from == e->from && before->to >= e->to)))

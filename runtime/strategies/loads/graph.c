@@ -6,11 +6,12 @@
 #include <errno.h>
 
 enum {
-	MESSAGE_BYTES = 256,      /* a message costs as much as so many bytes: some 0.1 us at 2 to 3 GB/s */
+	MESSAGE_BYTES = 256,      /* a message costs as much as so many bytes: some 0.1 us at 2 to 3
+				   * GB/s */
 	SUM_MOST = 500000000,     /* of all weights: partitioners add them up in 32 bits */
 };
 
-/* ---- edges, both ways ---------------------------------------------------------------------------- */
+/* ---- edges, both ways ------------------------------------------------------------------------ */
 
 struct half { uint32_t from, to; double weight; };
 
@@ -65,9 +66,10 @@ static void set_edges(struct lb_graph *g, const struct half *h, size_t n)
 	g->n_adj = (int32_t)n;
 }
 
-/* ---- PEs ----------------------------------------------------------------------------------------- */
+/* ---- PEs ------------------------------------------------------------------------------------- */
 
-/* A PE whose background leaves it next to nothing gets no part: a partitioner cannot make empty ones. */
+/* A PE whose background leaves it next to nothing gets no part: a partitioner cannot make empty
+ * ones. */
 static void set_parts(struct lb_graph *g)
 {
 	const struct lb_loads *l = g->loads;
@@ -86,8 +88,8 @@ static void set_parts(struct lb_graph *g)
 		g->share[k] /= sum;
 }
 
-/* An element that is larger than any part counts as a whole part: it fills one. With its true size METIS more often
- * leaves parts without elements. */
+/* An element that is larger than any part counts as a whole part: it fills one. With its true size
+ * METIS more often leaves parts without elements. */
 static void set_work(struct lb_graph *g)
 {
 	const struct lb_loads *l = g->loads;
@@ -139,7 +141,7 @@ static void graph_free(struct lb_graph *g)
 	free(g);
 }
 
-/* ---- parts as PEs ---------------------------------------------------------------------------------- */
+/* ---- parts as PEs ---------------------------------------------------------------------------- */
 
 /** Work of a part that is on the PE of another part's number now. */
 struct overlap { int32_t part, at; double work; };
@@ -162,7 +164,8 @@ static int most_work(const void *a_, const void *b_)
 	return by_part(a, b);
 }
 
-static struct overlap *overlaps(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, size_t *n_p)
+static struct overlap *overlaps(const CkLBStats *s, const struct lb_graph *g, const int32_t *part,
+				size_t *n_p)
 {
 	int32_t *number = cmi_alloc((size_t)s->n_pes * sizeof *number, "balancing");
 	struct overlap *o = cmi_alloc(s->n * sizeof *o, "balancing");
@@ -193,8 +196,8 @@ static bool same_share(const struct lb_graph *g, int32_t a, int32_t b)
 	return g->share[a] <= 1.01 * g->share[b] && g->share[b] <= 1.01 * g->share[a];
 }
 
-/* The PE of each part, by number. The pair with most work first; what is left over keeps its own number, or takes the
- * next free one of its share, or any. */
+/* The PE of each part, by number. The pair with most work first; what is left over keeps its own
+ * number, or takes the next free one of its share, or any. */
 static int32_t *name_parts(const CkLBStats *s, const struct lb_graph *g, const int32_t *part)
 {
 	size_t n = 0, parts = (size_t)g->n_parts;
@@ -221,7 +224,8 @@ static int32_t *name_parts(const CkLBStats *s, const struct lb_graph *g, const i
 	return name;
 }
 
-static void place(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, bool rename, int32_t *to)
+static void place(const CkLBStats *s, const struct lb_graph *g, const int32_t *part, bool rename,
+		  int32_t *to)
 {
 	int32_t *name = rename ? name_parts(s, g, part) : NULL;
 
@@ -232,7 +236,8 @@ static void place(const CkLBStats *s, const struct lb_graph *g, const int32_t *p
 	lb_undo_if_worse(s, to, g->loads->limit);
 }
 
-int lb_graph_run(const CkLBStats *s, lb_partition_fn partition, const void *library, bool rename, int32_t *to)
+int lb_graph_run(const CkLBStats *s, lb_partition_fn partition, const void *library, bool rename,
+		 int32_t *to)
 {
 	struct lb_graph *g = graph_create(s, to);
 	int err = 0;

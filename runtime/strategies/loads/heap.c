@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heap.c: PEs in the order of a key that changes: a binary heap that knows where each of them is. */
+/* heap.c: PEs in the order of a key that changes: a binary heap that knows where each of them
+ * is. */
 #include "lb_loads.h"
 #include "../../machine/base/cmi_alloc.h"
 

@@ -2,8 +2,8 @@
 /*
  * lb_loads.h: what strategies compute with: loads of PEs, and the PEs in the order of their loads.
  *
- * A handler that took t seconds on a PE of speed v is t * v of work, and takes t * v / w on a PE of speed w. Bad
- * numbers (NaN, below 0) count as 0, bad speeds as 1.
+ * A handler that took t seconds on a PE of speed v is t * v of work, and takes t * v / w on a PE of
+ * speed w. Bad numbers (NaN, below 0) count as 0, bad speeds as 1.
  */
 #ifndef CK_LB_LOADS_H
 #define CK_LB_LOADS_H
@@ -17,7 +17,8 @@ struct lb_loads {
 	int n_pes;
 	size_t n;
 	double *speed;            /* [n_pes] above 0 */
-	double *fixed;            /* [n_pes] seconds that no strategy can move: background, pinned elements */
+	double *fixed;            /* [n_pes] seconds that no strategy can move: background, pinned
+				   * elements */
 	double *load;             /* [n_pes] seconds: fixed, and the elements that are there now */
 	double *work;             /* [n] of an element; of a pinned one 0 */
 	double total;             /* of all work */
@@ -39,13 +40,16 @@ static inline void lb_loads_move(struct lb_loads *l, size_t i, int from, int to)
 
 double lb_loads_max(const struct lb_loads *l);
 
-/** Take a distribution back if its longest PE takes longer than at present and longer than `enough` seconds. */
+/** Take a distribution back if its longest PE takes longer than at present and longer than `enough`
+ * seconds. */
 void lb_undo_if_worse(const CkLBStats *s, int32_t *to, double enough);
 
-/** Numbers of elements that may move, most work first, equal ones by number. *n_p: how many. Free it with free(). */
+/** Numbers of elements that may move, most work first, equal ones by number. *n_p: how many. Free
+ * it with free(). */
 uint32_t *lb_by_work(const CkLBStats *s, const struct lb_loads *l, size_t *n_p);
 
-/** PEs by a key, the least on top; equal keys by number, so that answers do not depend on chance. */
+/** PEs by a key, the least on top; equal keys by number, so that answers do not depend on
+ * chance. */
 struct lb_heap {
 	int n;
 	const double *key;        /* [n] the caller's; it calls lb_heap_changed when it has changed one */
@@ -63,7 +67,8 @@ static inline int lb_heap_top(const struct lb_heap *h) { return h->item[0]; }
 /** What a distribution is worth. Times are seconds of a PE, background and its speed counted in. */
 struct lb_quality {
 	double max;               /* of the PE that takes longest */
-	double fair;              /* of all PEs, if work could be cut at will: no distribution takes less */
+	double fair;              /* of all PEs, if work could be cut at will: no distribution takes
+				   * less */
 	double largest;           /* of the largest element that may move, on the fastest PE */
 	size_t n_moved;           /* elements that change their PE, */
 	size_t n_moved_far;       /* those that change their process, too, */

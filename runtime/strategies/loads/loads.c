@@ -20,7 +20,8 @@ static int by_fixed(const void *a_, const void *b_)
 	return (a->fixed > b->fixed) - (a->fixed < b->fixed);
 }
 
-/* Work is poured in like water: PEs with much background get none until the level has reached it. */
+/* Work is poured in like water: PEs with much background get none until the level has reached
+ * it. */
 static double level_of(const struct lb_loads *l)
 {
 	struct share *share = cmi_alloc((size_t)l->n_pes * sizeof *share, "balancing");
@@ -90,7 +91,7 @@ void lb_undo_if_worse(const CkLBStats *s, int32_t *to, double enough)
 	free(after);
 }
 
-/* ---- elements by work -------------------------------------------------------------------------- */
+/* ---- elements by work ------------------------------------------------------------------------ */
 
 struct weighed { double work; uint32_t i; };
 
@@ -120,7 +121,7 @@ uint32_t *lb_by_work(const CkLBStats *s, const struct lb_loads *l, size_t *n_p)
 	return order;
 }
 
-/* ---- what a distribution is worth -------------------------------------------------------------- */
+/* ---- what a distribution is worth ------------------------------------------------------------ */
 
 static void count_move(const CkLBStats *s, const CkLBElement *e, int32_t to, struct lb_quality *q)
 {
@@ -133,7 +134,8 @@ static void count_move(const CkLBStats *s, const CkLBElement *e, int32_t to, str
 	}
 }
 
-static void count_edge(const CkLBStats *s, const CkLBEdge *e, int32_t from, int32_t to, struct lb_quality *q)
+static void count_edge(const CkLBStats *s, const CkLBEdge *e, int32_t from, int32_t to,
+		       struct lb_quality *q)
 {
 	if (from == to)
 		return;

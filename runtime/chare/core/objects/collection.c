@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collection.c: one PE's table of collections, and where the elements of each collection live: by id,
- * and by place. Every PE computes the home of an index; no PE asks another for it.
+ * collection.c: one PE's table of collections, and where the elements of each collection live: by
+ * id, and by place. Every PE computes the home of an index; no PE asks another for it.
  */
 #include "index.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -29,7 +29,8 @@ void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state)
 /* One block holds the state of all parts. */
 static struct collection *coll_new(struct pe *pe, uint64_t id)
 {
-	struct collection *c = cmi_alloc_zero(1, sizeof *c + ck_node_of(pe->node)->coll_bytes, "a collection");
+	struct collection *c =
+		cmi_alloc_zero(1, sizeof *c + ck_node_of(pe->node)->coll_bytes, "a collection");
 
 	coll_init(pe, c, id, c + 1);
 	return c;
@@ -169,7 +170,8 @@ void coll_who_has(struct pe *pe, struct collection *c, bool *has)
 		return;
 	}
 	for (uint64_t p = 0; p < n_pes; p++)
-		has[p] = c->type->kind == CKGEN_GROUP || coll_run_first(c, (int)p) < coll_run_first(c, (int)p + 1);
+		has[p] = c->type->kind == CKGEN_GROUP ||
+			 coll_run_first(c, (int)p) < coll_run_first(c, (int)p + 1);
 }
 
 uint64_t coll_slot(const struct collection *c, uint64_t place)
@@ -267,7 +269,8 @@ void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkAr
 
 struct ck_obj *obj_new(struct collection *c, CkIndex index)
 {
-	const size_t more = c->more_bytes ? CkGen_align(c->type->bytes) - c->type->bytes + c->more_bytes : 0;
+	const size_t more =
+		c->more_bytes ? CkGen_align(c->type->bytes) - c->type->bytes + c->more_bytes : 0;
 	struct ck_obj *obj = cmi_alloc_zero(1, sizeof *obj + c->type->bytes + more, c->type->name);
 
 	obj->coll = c;

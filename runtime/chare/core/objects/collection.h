@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collection.h: finds collections (arrays, groups, main chares) and their elements on one PE: by id,
- * by place, by index. The room place/ creates and destroys elements.
+ * collection.h: finds collections (arrays, groups, main chares) and their elements on one PE: by
+ * id, by place, by index. The room place/ creates and destroys elements.
  */
 #ifndef CK_COLLECTION_H
 #define CK_COLLECTION_H
@@ -16,18 +16,23 @@ struct ck_obj {
 	struct collection *coll;
 	CkIndex index;
 	uint32_t ordinal;         /* its number among this PE's elements, in index order */
-	uint32_t n_contributed;   /* reductions that this element took part in; a guest: contributions that it
+	uint32_t
+		n_contributed; /* reductions that this element took part in; a guest: contributions that it
 				   * has sent to its seat (place/seat.c) */
-	uint32_t extra;           /* OBJ_EXTRA: number of its record in wait/, 0: it has none; OBJ_*: bits */
+	uint32_t extra;           /* OBJ_EXTRA: number of its record in wait/, 0: it has none; OBJ_*:
+				   * bits */
 };
 /* Bits of `extra`. An element that never moved and has no record has 0 there. */
 #define OBJ_GUEST (UINT32_C(1) << 31)     /* its seat is another PE; it is not in elems */
-#define OBJ_STUB (UINT32_C(1) << 30)      /* no element: it keeps the slot of one that is away from its seat */
+#define OBJ_STUB (UINT32_C(1) << 30)      /* no element: it keeps the slot of one that is away from
+					   * its seat */
 #define OBJ_LATE (UINT32_C(1) << 29)      /* back at its seat, before some of its contributions */
 #define OBJ_LEAVING (UINT32_C(1) << 28)   /* about to leave: its calls wait for it */
-#define OBJ_STRAY (UINT32_C(1) << 27)     /* was away from a seat that is not its home: its calls go that way */
+#define OBJ_STRAY (UINT32_C(1) << 27)     /* was away from a seat that is not its home: its calls go
+					   * that way */
 #define OBJ_EXTRA (OBJ_STRAY - 1)
-#define OBJ_AWAY (OBJ_GUEST | OBJ_LATE)   /* what it contributes is numbered, and filed at its seat */
+#define OBJ_AWAY (OBJ_GUEST | OBJ_LATE)   /* what it contributes is numbered, and filed at its
+					   * seat */
 /* In elems: broadcasts and results are handed to it as calls, which go their own way. */
 #define OBJ_CALLED (OBJ_STUB | OBJ_LEAVING | OBJ_STRAY)
 #define OBJ_ODD (OBJ_CALLED | OBJ_LATE)
@@ -36,13 +41,20 @@ _Static_assert(sizeof(struct ck_obj) == sizeof(CkGenObj) &&
 	       offsetof(struct ck_obj, index) == offsetof(CkGenObj, index), "stubs look into it");
 
 static inline void *self_of(struct ck_obj *obj) { return obj + 1; }
-static inline struct ck_obj *obj_of(const void *self) { return (struct ck_obj *)(uintptr_t)self - 1; }
+static inline struct ck_obj *obj_of(const void *self)
+{
+	return (struct ck_obj *)(uintptr_t)self - 1;
+}
 static inline bool obj_is_guest(const struct ck_obj *obj) { return obj->extra & OBJ_GUEST; }
 static inline bool obj_is_stub(const struct ck_obj *obj) { return obj->extra & OBJ_STUB; }
 /** Whether a call may be delivered to it now. */
-static inline bool obj_takes_calls(const struct ck_obj *obj) { return !(obj->extra & (OBJ_STUB | OBJ_LEAVING)); }
+static inline bool obj_takes_calls(const struct ck_obj *obj)
+{
+	return !(obj->extra & (OBJ_STUB | OBJ_LEAVING));
+}
 
-/** The elements of a collection that live on this PE and whose seat is another PE (place/seat.c). */
+/** The elements of a collection that live on this PE and whose seat is another PE
+ * (place/seat.c). */
 struct guests {
 	struct elemmap at;        /* from the element to its ordinal + 1 */
 	struct guest *list;       /* [cap], by ordinal */
@@ -123,7 +135,8 @@ static inline void *obj_more(struct ck_obj *obj)
 
 struct collection *coll_get_slow(struct pe *pe, uint64_t id);
 uint64_t coll_new_id(struct pe *pe);
-/** Set up a collection that is in no table. `c` is zeroed; `state` has room for the parts, coll_bytes
+/** Set up a collection that is in no table. `c` is zeroed; `state` has room for the parts,
+ * coll_bytes
  * (struct ck_node). The caller owns both. */
 void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state);
 /** Make the collection that all singleton chares of a type point to. The caller frees it. */
@@ -131,19 +144,20 @@ struct collection *coll_of_type(struct pe *pe, const CkGenChare *type);
 void coll_set_type(struct collection *c, const CkGenChare *type);
 /** Then: say how much the parts keep of each element. */
 void coll_set_more(struct pe *pe, struct collection *c);
-/** Memory of an element of the collection's type, zeroed, not constructed. The collection frees it. */
+/** Memory of an element of the collection's type, zeroed, not constructed. The collection frees
+ * it. */
 struct ck_obj *obj_new(struct collection *c, CkIndex index);
 /** Keep a message that came too early. Takes the message. */
 void coll_wait(struct collection *c, struct cmi_msg *m);
 /** Handle the messages that waited, at once. If they were queued again, later messages of the same
  * sender could overtake them. */
 void coll_resume(struct pe *pe, struct collection *c);
-/** At the end of the job: first the watchers free their parts (colls_let_go), then colls_free frees the
- * elements and the tables. */
+/** At the end of the job: first the watchers free their parts (colls_let_go), then colls_free frees
+ * the elements and the tables. */
 void colls_let_go(struct pe *pe);
 void colls_free(struct pe *pe);
 
-/* ---- by place ---------------------------------------------------------------------------------- */
+/* ---- by place -------------------------------------------------------------------------------- */
 
 /** Set the type and the extents: from now on the collection can route messages. */
 void coll_type(struct pe *pe, struct collection *c, const CkGenChare *type, CkArrayDims dims,
@@ -158,12 +172,14 @@ int coll_block_home(const struct collection *c, uint64_t place);
 int coll_born_home(struct pe *pe, const struct collection *c, CkIndex index);
 /** Without a map: the places of a PE are coll_run_first(c, pe) .. coll_run_first(c, pe + 1) - 1. */
 uint64_t coll_run_first(const struct collection *c, int of_pe);
-/** If each of PEs 0 .. n - 1 has a run of neighbouring places and the others have none: n. Else 0. */
+/** If each of PEs 0 .. n - 1 has a run of neighbouring places and the others have none: n. Else
+ * 0. */
 int coll_n_runs(const struct pe *pe, const struct collection *c);
 /** The slot in elems of the element at a place; UINT64_MAX: the place is not on this PE. */
 uint64_t coll_slot(const struct collection *c, uint64_t place);
 struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
-/** This PE's elements, one after another: those whose seat is here in index order, then the guests. Begin with
+/** This PE's elements, one after another: those whose seat is here in index order, then the guests.
+ * Begin with
  * *at 0; NULL: no more. Elements may come and go between two calls. */
 struct ck_obj *coll_each(const struct collection *c, uint64_t *at);
 /** The value of *at behind an element of this PE. */
@@ -171,24 +187,25 @@ uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj);
 /** Set has[p] for each PE p: whether it has elements of the collection. */
 void coll_who_has(struct pe *pe, struct collection *c, bool *has);
 
-/* ---- cut_map.c ------------------------------------------------------------------------------------ */
+/* ---- cut_map.c ------------------------------------------------------------------------------- */
 
 /** A division of the row-major order of an array into one run for each PE. */
 struct cuts;
 
-/** at: [n_pes + 1], rising from 0 to the array's number of places; copied. The caller frees what this returns. */
+/** at: [n_pes + 1], rising from 0 to the array's number of places; copied. The caller frees what
+ * this returns. */
 struct cuts *cuts_new(const uint64_t *at, int n_pes);
 int cuts_home(const struct cuts *k, uint64_t place);
-/** From now on they are the collection's map. The collection takes them, and frees its old ones. This PE's elements
- * are the caller's to set: elems, n_slots, n_local. */
+/** From now on they are the collection's map. The collection takes them, and frees its old ones.
+ * This PE's elements are the caller's to set: elems, n_slots, n_local. */
 void coll_cut(struct pe *pe, struct collection *c, struct cuts *k);
 uint64_t cuts_first(const struct cuts *k, int of_pe);
 int cuts_n_runs(const struct cuts *k);
 
 /* On the path of every call, therefore inline. */
 
-/** The place of an index in row-major order. UINT64_MAX: the index is outside the extents, or has more
- * than three numbers (index_place). */
+/** The place of an index in row-major order. UINT64_MAX: the index is outside the extents, or has
+ * more than three numbers (index_place). */
 static inline uint64_t coll_linear(const struct collection *c, CkIndex i)
 {
 	const int32_t *n = c->homes.box;

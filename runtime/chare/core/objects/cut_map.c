@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cut_map.c: an array whose map is a table of cuts through its row-major order: PE p has the places cuts[p] ..
- * cuts[p + 1] - 1. Each PE's elements are a run, so a call of one of them finds it as in an array with blocks. The
- * home of any other place is searched in the table. `guess` shortens the search: it has the PE of the first place of
- * each bucket of 2^shift places. There are about four buckets for each PE, so mostly one comparison is left.
+ * cut_map.c: an array whose map is a table of cuts through its row-major order: PE p has the places
+ * cuts[p] .. cuts[p + 1] - 1. Each PE's elements are a run, so a call of one of them finds it as in
+ * an array with blocks. The home of any other place is searched in the table. `guess` shortens the
+ * search: it has the PE of the first place of each bucket of 2^shift places. There are about four
+ * buckets for each PE, so mostly one comparison is left.
  */
 #include "../../../machine/base/cmi_alloc.h"
 #include "state.h"
@@ -20,8 +21,9 @@ struct cuts {
 	uint64_t at[];            /* [n_pes + 1] */
 };
 
-/* The last PE from lo to hi whose run begins at the place or before. Runs without places come before the one that
- * begins where they do. The compiler makes no branch of the choice, which nobody could predict. */
+/* The last PE from lo to hi whose run begins at the place or before. Runs without places come
+ * before the one that begins where they do. The compiler makes no branch of the choice, which
+ * nobody could predict. */
 static int search(const uint64_t *at, int lo, int hi, uint64_t place)
 {
 	for (int n = hi - lo + 1, half; n > 1; n -= half) {
@@ -51,7 +53,8 @@ struct cuts *cuts_new(const uint64_t *at, int n_pes)
 		shift++;
 
 	const size_t n_guess = (size_t)(total >> shift) + 2;
-	struct cuts *k = cmi_alloc(sizeof *k + (n + 1) * sizeof *at + n_guess * sizeof(int32_t), "the map of an array");
+	struct cuts *k = cmi_alloc(sizeof *k + (n + 1) * sizeof *at + n_guess * sizeof(int32_t),
+				   "the map of an array");
 	int32_t *guess = (int32_t *)(void *)(k->at + n + 1);
 
 	k->n_pes = n_pes;

@@ -18,15 +18,16 @@
  *                       +-------+---+-----------------+
  *
  * Bytes 40 to 56 say what the message is about; each kind of message has its own view of them.
- * `flags` stands at the same place in all views, because the functions that copy, free and pass on a
- * message do not know its kind.
+ * `flags` stands at the same place in all views, because the functions that copy, free and pass on
+ * a message do not know its kind.
  *
- * A call of an element carries the element's `place` in the array, because the sender has to compute
- * it anyway. It carries the `index` instead while it waits at the sender for the array's extents, and
- * if the array is sparse. `root` is the root of a broadcast's tree, and `place` its number there: the root counts what it
- * broadcasts to the collection, from 1 (call/newborn.c). A creation needs no root, because the
- * collection's id says which PE made it. `call` is entry, flags and the last byte as one word: a value
- * below the number of entries means a plain call of an entry that exists (deliver.c).
+ * A call of an element carries the element's `place` in the array, because the sender has to
+ * compute it anyway. It carries the `index` instead while it waits at the sender for the array's
+ * extents, and if the array is sparse. `root` is the root of a broadcast's tree, and `place` its
+ * number there: the root counts what it broadcasts to the collection, from 1 (call/newborn.c). A
+ * creation needs no root, because the collection's id says which PE made it. `call` is entry, flags
+ * and the last byte as one word: a value below the number of entries means a plain call of an entry
+ * that exists (deliver.c).
  */
 struct ck_env {
 	struct cmi_msg head;
@@ -72,8 +73,8 @@ struct ck_env {
 			uint8_t flags;
 			uint8_t stage;    /* scan: its round */
 		} part;
-		/* A part that PEs exchange: there are few values, and their place is taken by what else the callback
-		 * of all elements has. */
+		/* A part that PEs exchange: there are few values, and their place is taken by what else the
+		 * callback of all elements has. */
 		struct {
 			uint32_t no;
 			int32_t refnum;   /* of the callback */
@@ -120,10 +121,13 @@ _Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, 
 	       offsetof(struct ck_env, section.flags) == offsetof(struct ck_env, flags),
 	       "flags are where those look who do not know the kind");
 
-/** The name of a singleton chare, in `coll`: creator << CK_NAME_BITS | number, and numbers begin at 1. There is room
- * for 10^13 chares per pair of PEs and for 10^6 PEs. */
+/** The name of a singleton chare, in `coll`: creator << CK_NAME_BITS | number, and numbers begin at
+ * 1. There is room for 10^13 chares per pair of PEs and for 10^6 PEs. */
 enum { CK_NAME_BITS = 44 };
-static inline uint64_t ck_name_number(uint64_t id) { return id & ((UINT64_C(1) << CK_NAME_BITS) - 1); }
+static inline uint64_t ck_name_number(uint64_t id)
+{
+	return id & ((UINT64_C(1) << CK_NAME_BITS) - 1);
+}
 static inline uint64_t ck_name_creator(uint64_t id) { return id >> CK_NAME_BITS; }
 
 /** Bits of `flags`. The first four may stand in any message; the others belong to one kind. */
@@ -146,13 +150,17 @@ enum {
 
 /** Bits of `more`, in a call of one element, or in what is said about one. */
 enum {
-	CK_MORE_NUMBERED = 0x08,  /* a multicast of another PE than the root: ends in a struct ck_of_all, which says whose and
+	CK_MORE_NUMBERED =
+		0x08, /* a multicast of another PE than the root: ends in a struct ck_of_all, which says whose and
 				   * which. Or a copy of any: that stands behind the CkSection (section/section_newborn.c) */
-	CK_MORE_HEARD = 0x10,     /* said about one: what its sender had put before it has been handled (place/insert.c) */
-	CK_MORE_OF_ALL = 0x20,    /* a copy of what has gone to all; dropped if its element is gone (place/arrive.c); ends in
+	CK_MORE_HEARD = 0x10, /* said about one: what its sender had put before it has been handled
+				   * (place/insert.c) */
+	CK_MORE_OF_ALL =
+		0x20, /* a copy of what has gone to all; dropped if its element is gone (place/arrive.c); ends in
 				   * a struct ck_of_all */
-	CK_MORE_WAITED = 0x40,    /* waited for its collection: delivery checks its parameters then */
-	CK_MORE_SECTION = 0x80,   /* came out of a multicast; ends in the CkSection (env_add_section) */
+	CK_MORE_WAITED = 0x40, /* waited for its collection: delivery checks its parameters then */
+	CK_MORE_SECTION =
+		0x80, /* came out of a multicast; ends in the CkSection (env_add_section) */
 };
 
 /** Which broadcast or multicast a copy is of. */
@@ -166,8 +174,8 @@ struct ck_of_section {
 	struct ck_of_all which;
 };
 
-/** The owner of a user's message: head.mark, while no other node has the message. Checked mode reads
- * it (owner.c). */
+/** The owner of a user's message: head.mark, while no other node has the message. Checked mode
+ * reads it (owner.c). */
 enum owner {
 	OWNER_UNKNOWN = 0,
 	OWNER_PROGRAM = 0xf1,     /* from X_alloc or CkKeepMsg */
@@ -177,17 +185,18 @@ enum owner {
 	OWNER_WHEN,               /* a `when` has it while other code runs (sdag.c); also unchecked */
 };
 
-/* Attributes of entries whose calls get CK_ENV_SPECIAL. The flag makes `call` larger than any entry's
- * number, so that element_arrived looks closer. */
+/* Attributes of entries whose calls get CK_ENV_SPECIAL. The flag makes `call` larger than any
+ * entry's number, so that element_arrived looks closer. */
 enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
 			CKGEN_AWAITED | CKGEN_BODY
 };
 
-_Static_assert((uint32_t)CKGEN_SEEN == (uint32_t)CK_ENV_SPECIAL << 16, "the same bit, beside the entry in `call`");
+_Static_assert((uint32_t)CKGEN_SEEN == (uint32_t)CK_ENV_SPECIAL << 16,
+	       "the same bit, beside the entry in `call`");
 
-/** Whether there is something to do after the handler. In checked mode that includes results, because
- * their owner is recorded like that of users' messages. */
+/** Whether there is something to do after the handler. In checked mode that includes results,
+ * because their owner is recorded like that of users' messages. */
 static inline bool env_is_special(const struct pe *pe, const struct ck_env *env)
 {
 	return env->flags & CK_ENV_SPECIAL || (pe->node->check && (env->flags & CK_CALL_REDUCED));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * index.c: an index is 12 bytes that hold up to three int32, four to six int16, or a type of the
- * user's. In an array with extents an index has a place, its number in row-major order. A sparse array
- * finds its elements by a hash of the index.
+ * user's. In an array with extents an index has a place, its number in row-major order. A sparse
+ * array finds its elements by a hash of the index.
  */
 #include "index.h"
 
@@ -62,7 +62,7 @@ CkIndex index_at(const struct collection *c, uint64_t place)
 	return index_pack(c->homes.dims.nd, v);
 }
 
-/* ---- in error lines ---------------------------------------------------------------------------- */
+/* ---- in error lines -------------------------------------------------------------------------- */
 
 static void list_numbers(int n, const int32_t *v, char *buf, size_t len)
 {
@@ -101,7 +101,7 @@ _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *
 	csd_abort(pe, "%s on element %s: the array has %s elements, from 0", what, index, dims);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static uint64_t index_hash(CkIndex i)
 {
@@ -146,10 +146,10 @@ void index_remove_trim(struct idmap *m, CkIndex i)
 	idmap_trim(m);
 }
 
-/* ---- where it belongs ---------------------------------------------------------------------------- */
+/* ---- where it belongs ------------------------------------------------------------------------ */
 
-/* For a sparse array that was created with start, end and step: the index's number among the elements
- * that the creation made. UINT64_MAX: it is none of them. */
+/* For a sparse array that was created with start, end and step: the index's number among the
+ * elements that the creation made. UINT64_MAX: it is none of them. */
 static uint64_t index_lattice(const struct collection *c, CkIndex i)
 {
 	uint64_t place = 0;

@@ -33,7 +33,9 @@ static inline struct elem_key elem_key_of(const struct collection *c, CkIndex i)
 /** And back. */
 static inline CkIndex elem_index(const struct collection *c, struct elem_key k)
 {
-	return c->sparse ? (CkIndex){ { (int32_t)(uint32_t)k.a, (int32_t)(k.a >> 32), (int32_t)k.b } } : index_at(c, k.a);
+	return c->sparse ?
+		       (CkIndex){ { (int32_t)(uint32_t)k.a, (int32_t)(k.a >> 32), (int32_t)k.b } } :
+		       index_at(c, k.a);
 }
 
 /** The home PE of an element; calls of the element go there. All PEs compute the same. */

@@ -2,15 +2,15 @@
 /*
  * part.h: the table that each part of the chare layer has.
  *
- * The layer is made of parts: modules that have state, or that others must call without knowing them.
- * Each part has one constant table, `struct ck_part`, called x_part. Only layer.c lists all parts: a
- * new part is a folder (or a file) with its table, and one line there. Rooms are folders with one or
- * more parts. A room calls the rooms below it by name. Calls upward go through these tables, on slow
- * paths only.
+ * The layer is made of parts: modules that have state, or that others must call without knowing
+ * them. Each part has one constant table, `struct ck_part`, called x_part. Only layer.c lists all
+ * parts: a new part is a folder (or a file) with its table, and one line there. Rooms are folders
+ * with one or more parts. A room calls the rooms below it by name. Calls upward go through these
+ * tables, on slow paths only.
  *
- * Each part has a constant number of its own, by which it finds its state and its handlers without a
- * search. Numbers rise in the order of the list. A number that is taken, or out of order, ends the
- * job when it starts.
+ * Each part has a constant number of its own, by which it finds its state and its handlers without
+ * a search. Numbers rise in the order of the list. A number that is taken, or out of order, ends
+ * the job when it starts.
  *
  *	enum { PART_STATS = 25 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
@@ -18,9 +18,9 @@
  *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
  *	ck_handler(pe, PART_STATS, H_TELL)          the number of one of its message handlers
  *
- * All members but `name` and `number` may be left out. What one room alone calls is not here, but in
- * that room's header, and the parts above join it there when the node starts (place_watch.h, call.h,
- * wait.h, named.h).
+ * All members but `name` and `number` may be left out. What one room alone calls is not here, but
+ * in that room's header, and the parts above join it there when the node starts (place_watch.h,
+ * call.h, wait.h, named.h).
  */
 #ifndef CK_PART_H
 #define CK_PART_H
@@ -34,9 +34,9 @@ struct collection;
 
 enum { CK_PARTS = 32 };           /* numbers 0 .. CK_PARTS - 1 */
 
-/** A message handler. `apart`: its messages keep their order only among themselves (csd_order_apart).
- * `early`: they are handled before the readonly variables have come (csd_handle_early).
- * `trace`: CSD_TRACE_* (traced.h). */
+/** A message handler. `apart`: its messages keep their order only among themselves
+ * (csd_order_apart). `early`: they are handled before the readonly variables have come
+ * (csd_handle_early). `trace`: CSD_TRACE_* (traced.h). */
 struct ck_handler {
 	const char *name;
 	CmiHandler fn;
@@ -71,7 +71,8 @@ struct ck_callback_kind {
 /** The stage of delivery (deliver.c) at which a part takes over a call. */
 enum ck_stage {
 	CK_TAKES_CALL,            /* keeps the message, instead of running the handler now */
-	CK_STARTS,                /* starts the handler elsewhere than on this stack; parameters are ready */
+	CK_STARTS,                /* starts the handler elsewhere than on this stack; parameters are
+				   * ready */
 	CK_RUNS,                  /* calls the handler otherwise than as a function that returns nothing */
 	CK_STAGES
 };
@@ -85,7 +86,8 @@ struct ck_attribute {
 	bool (*takes)(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 };
 
-/** What a kind of chare does in its own way. NULL: it does it like an element of an array, or cannot. */
+/** What a kind of chare does in its own way. NULL: it does it like an element of an array, or
+ * cannot. */
 struct ck_kind {
 	CkGenKind kind;
 	/** Groups: a new collection is announced to this PE (place/announce.c). Keep the message, which
@@ -125,8 +127,8 @@ struct ck_watch {
 	void (*fini)(struct pe *pe, struct collection *c);
 };
 
-/** node_start returns this if the part has nothing to do in this job; then the layer does not call the
- * part again. */
+/** node_start returns this if the part has nothing to do in this job; then the layer does not call
+ * the part again. */
 enum { CK_PART_OFF = 1 };
 
 /** A list in a part's table, of an array of the same file. */

@@ -70,7 +70,8 @@ struct ck_pe {
 	bool shared;              /* now.env goes to several elements */
 	uint32_t body;            /* entry whose body runs (wait/bodies.c); 0: none */
 	bool starting;            /* the initproc functions run */
-	void *prepared;           /* payload of the call that is being written (channel/prepare.c); NULL: none */
+	void *prepared;           /* payload of the call that is being written (channel/prepare.c); NULL:
+				   * none */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority behind the next message */
 	struct collection *last;  /* the one found most recently; at first `none` */
@@ -84,7 +85,8 @@ struct ck_pe {
 static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
 static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
 
-/** End the job: a function of the library, one that ckci prints for a chare, or an entry was called where no PE runs. */
+/** End the job: a function of the library, one that ckci prints for a chare, or an entry was called
+ * where no PE runs. */
 _Noreturn void ck_no_pe(const char *function) __attribute__((cold));
 _Noreturn void ck_no_pe_of(const CkGenChare *chare, const char *function) __attribute__((cold));
 _Noreturn void ck_no_pe_calls(const CkGenChare *chare, int entry) __attribute__((cold));
@@ -185,8 +187,8 @@ static inline void ck_destroyed(struct pe *pe, struct ck_obj *obj)
 		ck_node_of(pe->node)->destroyed[i](pe, obj);
 }
 
-/** Whether this PE's elements exist. A group's branch that has only been announced is constructed now,
- * because whoever knows the group may use the branch. */
+/** Whether this PE's elements exist. A group's branch that has only been announced is constructed
+ * now, because whoever knows the group may use the branch. */
 static inline bool coll_there(struct pe *pe, struct collection *c)
 {
 	if (CSD_UNLIKELY(!c->constructed && c->announced))

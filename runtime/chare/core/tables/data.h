@@ -13,7 +13,8 @@
 /** Bytes of one value; 0: the type has no fixed size. */
 size_t data_type_bytes(CkDataType type);
 const char *data_type_name(CkDataType type);
-/** Whether the message holds values of this type. Plain bytes become values of it if the size fits. */
+/** Whether the message holds values of this type. Plain bytes become values of it if the size
+ * fits. */
 bool data_as(CkReductionMsg *m, CkDataType type);
 
 #endif

@@ -44,8 +44,8 @@ static uint32_t distance(const struct elemmap *m, uint32_t from, uint32_t to)
 	return to >= from ? to - from : to + (m->size - from);
 }
 
-/* Slots after the hole move into it, unless that puts them before the start of their search. So no search ends too
- * early. */
+/* Slots after the hole move into it, unless that puts them before the start of their search. So no
+ * search ends too early. */
 void elemmap_remove(struct elemmap *m, struct elemmap_slot *s)
 {
 	uint32_t hole = (uint32_t)(s - m->slot);

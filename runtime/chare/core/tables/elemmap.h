@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elemmap.h: a table from elements of one array to numbers. It is small, because it may have an entry for each
- * element that has moved: 16 bytes a slot, and it grows, by a quarter, when four fifths of the slots are in use. Open
- * addressing. Only the thread of the PE that owns it uses it.
+ * elemmap.h: a table from elements of one array to numbers. It is small, because it may have an
+ * entry for each element that has moved: 16 bytes a slot, and it grows, by a quarter, when four
+ * fifths of the slots are in use. Open addressing. Only the thread of the PE that owns it uses it.
  *
  *   0         8        12      16
  *   +---------+--------+-------+
@@ -33,10 +33,17 @@ struct elemmap {
 	uint32_t size, n;
 };
 
-static inline struct elem_key elem_key_of_place(uint64_t place) { return (struct elem_key){ place, 0 }; }
-static inline struct elem_key elemmap_key(const struct elemmap_slot *s) { return (struct elem_key){ s->a, s->b }; }
+static inline struct elem_key elem_key_of_place(uint64_t place)
+{
+	return (struct elem_key){ place, 0 };
+}
+static inline struct elem_key elemmap_key(const struct elemmap_slot *s)
+{
+	return (struct elem_key){ s->a, s->b };
+}
 
-/** Where the search begins. The upper half of a product depends on all bits; scaling it needs no power of two. */
+/** Where the search begins. The upper half of a product depends on all bits; scaling it needs no
+ * power of two. */
 static inline uint32_t elemmap_start(const struct elemmap *m, struct elem_key k)
 {
 	const uint64_t h = (k.a ^ k.b * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -44,10 +51,13 @@ static inline uint32_t elemmap_start(const struct elemmap *m, struct elem_key k)
 	return (uint32_t)((h >> 32) * m->size >> 32);
 }
 
-static inline uint32_t elemmap_behind(const struct elemmap *m, uint32_t i) { return i + 1 < m->size ? i + 1 : 0; }
+static inline uint32_t elemmap_behind(const struct elemmap *m, uint32_t i)
+{
+	return i + 1 < m->size ? i + 1 : 0;
+}
 
-/** The slot of an element, valid until the next addition or removal; NULL: there is none. The caller may set `no`, to
- * what is not 0. */
+/** The slot of an element, valid until the next addition or removal; NULL: there is none. The
+ * caller may set `no`, to what is not 0. */
 static inline struct elemmap_slot *elemmap_find(const struct elemmap *m, struct elem_key k)
 {
 	if (!m->n)
@@ -63,7 +73,8 @@ void elemmap_add(struct elemmap *m, struct elem_key k, uint32_t no);
 void elemmap_remove(struct elemmap *m, struct elemmap_slot *s);
 void elemmap_free(struct elemmap *m);
 
-/** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on with
+/** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on
+ * with
  * *i + 1. */
 static inline struct elemmap_slot *elemmap_each(const struct elemmap *m, uint32_t *i)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slots.h: a table of records of one size, by number, with a list of free ones. Futures and [sync] calls
- * use it for what waits on a PE until a message comes. No record has number 0. Records move when the
- * table grows, so callers keep the number and not a pointer.
+ * slots.h: a table of records of one size, by number, with a list of free ones. Futures and [sync]
+ * calls use it for what waits on a PE until a message comes. No record has number 0. Records move
+ * when the table grows, so callers keep the number and not a pointer.
  */
 #ifndef CK_SLOTS_H
 #define CK_SLOTS_H
@@ -12,8 +12,9 @@
 
 struct pe;
 
-/** Empty when all but `bytes` is zero. A record begins with a uint32_t, which links the free ones. New
- * records are zeroed; a record that is used again has the content with which it was given back. */
+/** Empty when all but `bytes` is zero. A record begins with a uint32_t, which links the free ones.
+ * New records are zeroed; a record that is used again has the content with which it was given
+ * back. */
 struct slots {
 	char *at;
 	uint32_t n, first_free;
@@ -25,7 +26,8 @@ static inline void *slot_at(const struct slots *t, uint32_t no)
 	return t->at + (size_t)no * t->bytes;
 }
 
-/** Take a free record; returns its number. Without memory it ends the job with a line that says `what`. */
+/** Take a free record; returns its number. Without memory it ends the job with a line that says
+ * `what`. */
 uint32_t slot_take(struct slots *t, const char *what);
 void slot_give(struct slots *t, uint32_t no);
 void slots_free(struct slots *t);

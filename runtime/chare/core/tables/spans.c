@@ -77,7 +77,8 @@ void spans_append(struct spans *s, struct span what)
 	put(s, s->n, what);
 }
 
-/* The span that a number is in now is the quick one, unless another of its root stands behind it, which it may touch. */
+/* The span that a number is in now is the quick one, unless another of its root stands behind it,
+ * which it may touch. */
 static void set_quick(struct spans *s, uint32_t i)
 {
 	s->quick = i + 1 == s->n || s->list[i + 1].root != s->list[i].root ? &s->list[i] : NULL;
@@ -131,9 +132,12 @@ bool spans_take(struct spans *s, int root, uint64_t no)
 /* What of one span is in none of those of b from *k on. */
 static void cut_out(struct span a, const struct spans *b, uint32_t *k, struct spans *to)
 {
-	while (*k < b->n && (b->list[*k].root < a.root || (b->list[*k].root == a.root && b->list[*k].to <= a.from)))
+	while (*k < b->n && (b->list[*k].root < a.root ||
+			     (b->list[*k].root == a.root && b->list[*k].to <= a.from)))
 		++*k;
-	for (uint32_t i = *k; i < b->n && b->list[i].root == a.root && b->list[i].from < a.to && a.from < a.to; i++) {
+	for (uint32_t i = *k;
+	     i < b->n && b->list[i].root == a.root && b->list[i].from < a.to && a.from < a.to;
+	     i++) {
 		if (a.from < b->list[i].from)
 			spans_append(to, (struct span){ .root = a.root, .from = a.from, .to = b->list[i].from });
 		a.from = b->list[i].to;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spans.h: a set of broadcasts of one collection, each named by its root and by the number that the root gave it. Roots
- * number from 1 on, and a PE handles nearly all broadcasts of a root in that order, so a set is a few spans per root: mostly
- * one, and one for each gap that a broadcast of a lower priority has left.
+ * spans.h: a set of broadcasts of one collection, each named by its root and by the number that the
+ * root gave it. Roots number from 1 on, and a PE handles nearly all broadcasts of a root in that
+ * order, so a set is a few spans per root: mostly one, and one for each gap that a broadcast of a
+ * lower priority has left.
  */
 #ifndef CK_SPANS_H
 #define CK_SPANS_H
@@ -16,14 +17,16 @@ struct span {
 	uint64_t from, to;        /* the numbers from .. to - 1 */
 };
 
-/** The root of what is no span of broadcasts but stands in front of `reserved` others, which are of what `from` names. */
+/** The root of what is no span of broadcasts but stands in front of `reserved` others, which are of
+ * what `from` names. */
 enum { SPANS_OF = -1 };
 
 /** Empty when all zero. Sorted by root, then by number; no two spans touch. */
 struct spans {
 	struct span *list;        /* ours */
 	uint32_t n, cap;
-	struct span *quick;       /* the one of `list` that has grown most recently, if it may grow on; else NULL */
+	struct span *quick;       /* the one of `list` that has grown most recently, if it may grow on;
+				   * else NULL */
 };
 
 void spans_free(struct spans *s);
@@ -39,14 +42,15 @@ void spans_append(struct spans *s, struct span what);
 struct spans spans_copy(const struct span *list, uint32_t n);
 /** What is in a and not in b. The caller frees it. */
 struct spans spans_minus(const struct spans *a, const struct spans *b);
-/** Whether n spans that came from another process are a set of broadcasts of a job with so many PEs. */
+/** Whether n spans that came from another process are a set of broadcasts of a job with so many
+ * PEs. */
 bool spans_fit(const struct span *list, uint32_t n, int n_pes);
 
 /** The highest number of the root; 0: none. */
 uint64_t spans_last(const struct spans *s, int root);
 
-/** Add the next of the root, of whose number only the lower half is known. Returns the number; 0, and nothing has changed:
- * its root is not that of the last one, or it is not the next. */
+/** Add the next of the root, of whose number only the lower half is known. Returns the number; 0,
+ * and nothing has changed: its root is not that of the last one, or it is not the next. */
 static inline uint64_t spans_count_next(struct spans *s, int root, uint32_t low)
 {
 	struct span *at = s->quick;

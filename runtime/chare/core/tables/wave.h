@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wave.h: sums over all PEs, collected in waves. A question goes down a tree; when all children of a PE
- * have answered, the PE adds its own counts to theirs and passes the sums up. Quiescence, completion and
- * the end of inserting are detected in this way.
+ * wave.h: sums over all PEs, collected in waves. A question goes down a tree; when all children of
+ * a PE have answered, the PE adds its own counts to theirs and passes the sums up. Quiescence,
+ * completion and the end of inserting are detected in this way.
  *
  * PEs do not take the counts of a wave at one moment, so one wave proves nothing. But counts only
- * grow. Sum up `handled` in one wave and `sent` in the next; then at any time t between the two waves
+ * grow. Sum up `handled` in one wave and `sent` in the next; then at any time t between the two
+ * waves
  *
  *	handled before <= handled(t) <= sent(t) <= sent after
  *
@@ -53,8 +54,8 @@ static inline void wave_add(const struct wave *w, uint64_t sums[WAVE_SUMS])
 		sums[i] += w->in[i];
 }
 
-/** How long the root waits before it asks again: at first about a message's round trip, then twice as
- * long each time. */
+/** How long the root waits before it asks again: at first about a message's round trip, then twice
+ * as long each time. */
 struct wave_pause {
 	double ms;
 };

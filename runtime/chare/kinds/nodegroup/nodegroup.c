@@ -25,19 +25,22 @@ struct nodegroup {
 	/* NULL until the constructor has run. The release store that sets it pairs with the
 	 * acquire loads of the PEs that use it, so they see the whole branch. */
 	_Atomic(struct ck_obj *) obj;
-	/* Its creation, until the constructor begins. The release store that sets it pairs with the acquire
-	 * load of the PE that constructs, so that PE sees the message and the type. */
+	/* Its creation, until the constructor begins. The release store that sets it pairs with the
+	 * acquire load of the PE that constructs, so that PE sees the message and the type. */
 	_Atomic(struct ck_env *) announced;
-	/* Whether it has been announced here. The release store that sets it pairs with the acquire load in
-	 * call_misfit: a call from another node may be looked at by a PE that has not touched the nodegroup. */
+	/* Whether it has been announced here. The release store that sets it pairs with the acquire load
+	 * in call_misfit: a call from another node may be looked at by a PE that has not touched the
+	 * nodegroup. */
 	_Atomic bool typed;
 	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
 	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
 				     * touches it */
-	/* Contributions of the branch. Relaxed: only the number counts, and a handler that another one has gone before,
-	 * as an [exclusive] one, gets the later number, because both are modifications of one object. */
+	/* Contributions of the branch. Relaxed: only the number counts, and a handler that another one has
+	 * gone before, as an [exclusive] one, gets the later number, because both are modifications of one
+	 * object. */
 	_Atomic uint64_t n_contributed;
-	uint64_t n_filed;           /* these three: of the node's first PE; contributions that it has taken, by number */
+	uint64_t n_filed;           /* these three: of the node's first PE; contributions that it has
+				     * taken, by number */
 	struct msg_fifo early;      /* those that came before one with a lower number */
 	bool filing;                /* one of them is being handed on */
 	struct nodegroup *chain;
@@ -60,7 +63,7 @@ static struct nodegroups *nodegroups_of(const struct pe *pe)
 	return ck_node_state(pe->node, PART_NODEGROUP);
 }
 
-/* ---- the node's table --------------------------------------------------------------------------- */
+/* ---- the node's table ------------------------------------------------------------------------ */
 
 /* A bucket is a list that grows only at its head, so walking it needs no lock. The acquire pairs
  * with the release in add. */
@@ -77,7 +80,8 @@ static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 static struct nodegroup *add(struct pe *pe, uint64_t id)
 {
 	_Atomic(struct nodegroup *) *bucket = &nodegroups_of(pe)->bucket[id % NODEGROUP_BUCKETS];
-	struct nodegroup *g = cmi_alloc_zero(1, sizeof *g + ck_node_of(pe->node)->coll_bytes, "a nodegroup");
+	struct nodegroup *g =
+		cmi_alloc_zero(1, sizeof *g + ck_node_of(pe->node)->coll_bytes, "a nodegroup");
 
 	coll_init(pe, &g->coll, id, g + 1);
 	msg_fifo_init(&g->waiting);
@@ -107,7 +111,8 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 	return g;
 }
 
-/* Which of its calls wait, said by the node's first PE. Only at rest: otherwise other PEs use the branch. */
+/* Which of its calls wait, said by the node's first PE. Only at rest: otherwise other PEs use the
+ * branch. */
 static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, struct csd_told *to)
 {
 	const struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
@@ -162,7 +167,7 @@ static void nodegroup_node_stop(struct node *node)
 	}
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static uint32_t entry_flags(const struct nodegroup *g, const struct ck_env *env)
 {
@@ -255,7 +260,8 @@ static bool set_immediate(const CkGenChare *type, struct ck_env *env)
 	return true;
 }
 
-static void nodegroup_send(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+static void nodegroup_send(struct pe *pe, const CkGenChare *type, const CkElement *e,
+			   struct ck_env *env)
 {
 	const struct cmi_job *job = pe->node->job;
 	int node = e->index.v[0];
@@ -281,7 +287,7 @@ static void nodegroup_send(struct pe *pe, const CkGenChare *type, const CkElemen
 	csd_send(pe, node == job->node ? pe->id : job->first_pe[node] + pe->id % n, &env->head);
 }
 
-/* ---- to all nodes ----------------------------------------------------------------------------------- */
+/* ---- to all nodes ---------------------------------------------------------------------------- */
 
 /* Copies to one PE of each child node: each node is reached once. */
 static void forward_to_nodes(struct pe *pe, struct ck_env *env)
@@ -303,7 +309,8 @@ static void nodegroup_bcast_arrived(struct pe *pe, struct cmi_msg *m)
 		call_here(pe, env);
 }
 
-static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env)
+static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t id,
+			       struct ck_env *env)
 {
 	if (!id)
 		coll_get_slow(pe, id);
@@ -319,7 +326,7 @@ static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t i
 	csd_send(pe, pe->id, &env->head);
 }
 
-/* ---- creation ----------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static void nodegroup_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
@@ -351,10 +358,10 @@ static struct ck_obj *build(struct pe *pe, struct nodegroup *g)
 	return obj;
 }
 
-/* The branch; it is constructed now if it has only been announced. One PE of a node at a time constructs
- * branches, and others that need one wait; a constructor is a handler, so it ends. A constructor that
- * needs another branch constructs that, too, and one that needs its own gets it as it is. So no two PEs
- * wait for each other.
+/* The branch; it is constructed now if it has only been announced. One PE of a node at a time
+ * constructs branches, and others that need one wait; a constructor is a handler, so it ends. A
+ * constructor that needs another branch constructs that, too, and one that needs its own gets it as
+ * it is. So no two PEs wait for each other.
  *
  * `builder` is relaxed: only a PE that has written its own name there finds its own name. */
 static struct ck_obj *branch_of(struct pe *pe, struct nodegroup *g)
@@ -391,7 +398,7 @@ static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, con
 	return obj && g->coll.type == type ? obj : NULL;
 }
 
-/* ---- reductions: one contribution per node -------------------------------------------------------------- */
+/* ---- reductions: one contribution per node --------------------------------------------------- */
 
 /* On its way to the node's first PE, which keeps the node's part of the reductions. The tag says
  * which one it is of this branch. The branch's address may travel, because the receiver is in the
@@ -488,7 +495,7 @@ static struct collection *nodegroup_contributes(struct pe *pe, struct ck_obj *ob
 	return NULL;
 }
 
-/* ---- the part -------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 static void send_to_branch(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * announce.c: new groups and nodegroups. Whoever knows the proxy of a group finds the local branch, on
- * every PE, whatever message brought the proxy there: a readonly, a parameter, a member of a message, an
- * element that was created later, or through third parties. (Memory is not ordered by this: a proxy that
- * goes through a channel, or through a global variable of the process, may come sooner.) Nobody has to
- * declare it (setGroupDepID), and no order of messages can break it:
+ * announce.c: new groups and nodegroups. Whoever knows the proxy of a group finds the local branch,
+ * on every PE, whatever message brought the proxy there: a readonly, a parameter, a member of a
+ * message, an element that was created later, or through third parties. (Memory is not ordered by
+ * this: a proxy that goes through a channel, or through a global variable of the process, may come
+ * sooner.) Nobody has to declare it (setGroupDepID), and no order of messages can break it:
  *
  *   announce  creator -> all   the creation, down the creator's tree; each PE keeps it (kind->announced)
  *   known     all -> creator   the whole subtree has it
@@ -15,9 +15,9 @@
  * constructs the branch when somebody first uses it (coll_there, X_ckLocalBranch), and otherwise at
  * `born`. The creator's own branch is constructed inside X_ckNew, as in Charm++.
  *
- * The readonly variables travel behind the announcements of the main chares, on the same tree, and both
- * are handled while a PE waits for the readonly variables. So no PE reads the proxy of a group in a
- * readonly before it has the group's creation.
+ * The readonly variables travel behind the announcements of the main chares, on the same tree, and
+ * both are handled while a PE waits for the readonly variables. So no PE reads the proxy of a group
+ * in a readonly before it has the group's creation.
  *
  * The announcements of one creator come in order to each PE, and so do its `born`: a group's
  * constructor finds the groups that were made before it.
@@ -90,9 +90,9 @@ static void known(struct pe *pe, uint64_t id, struct idmap_slot *at)
 	free(a);
 }
 
-/* Tell the children, then keep the creation, which this takes. In this order: once it is kept, another
- * PE of the node may take it as soon as it may know the group. Only then comes the answer, which lets
- * messages go that find it. Model: announce.pml, announce_arrived */
+/* Tell the children, then keep the creation, which this takes. In this order: once it is kept,
+ * another PE of the node may take it as soon as it may know the group. Only then comes the answer,
+ * which lets messages go that find it. Model: announce.pml, announce_arrived */
 static void announce(struct pe *pe, const CkGenChare *type, struct ck_env *env, int parent)
 {
 	const int root = root_of(env->coll), n = n_children(pe, type, root);
@@ -146,7 +146,7 @@ void born_arrived(struct pe *pe, struct cmi_msg *m)
 	ck_kind(pe, type)->born(pe, type, b.id);
 }
 
-/* ---- what may come from other processes ------------------------------------------------------------- */
+/* ---- what may come from other processes ------------------------------------------------------ */
 
 const char *announce_misfit(struct pe *pe, const struct cmi_msg *m)
 {
@@ -170,7 +170,7 @@ CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 	return (CkProxy){ id };
 }
 
-/* ---- a group's branch ------------------------------------------------------------------------- */
+/* ---- a group's branch ------------------------------------------------------------------------ */
 
 void group_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {

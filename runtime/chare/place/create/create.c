@@ -212,8 +212,9 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 		    !extents_fit(&shape.dims))
 			return "its extents are none";
 		room -= sizeof shape;
-	} else if (type->kind == CKGEN_ARRAY && (env->create.extents[0] < 1 ||
-		   (type->nd > 1 && env->create.extents[1] < 1) || (type->nd > 2 && env->create.extents[2] < 1))) {
+	} else if (type->kind == CKGEN_ARRAY &&
+		   (env->create.extents[0] < 1 || (type->nd > 1 && env->create.extents[1] < 1) ||
+		    (type->nd > 2 && env->create.extents[2] < 1))) {
 		return "its extents are none";
 	}
 	/* An empty array has no constructor's parameters. */

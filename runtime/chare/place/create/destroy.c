@@ -95,7 +95,8 @@ static void destroy_pe_free(struct pe *pe)
 	free(d->objs);
 }
 
-static const struct ck_handler handlers[] = { [H_DOOMED] = { "ck.doomed", destroy_doomed, .apart = false } };
+static const struct ck_handler handlers[] = { [H_DOOMED] = { "ck.doomed", destroy_doomed,
+							     .apart = false } };
 
 const struct ck_part destroy_part = {
 	.name = "destroy",

@@ -24,7 +24,8 @@ struct ck_shape {
 };
 
 /* make.c */
-/** Create the element. env is an insertion, which has the constructor's parameters; NULL: a call makes it. */
+/** Create the element. env is an insertion, which has the constructor's parameters; NULL: a call
+ * makes it. */
 void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
 /** Construct an element of this PE, with the message of its insertion. */
 void element_make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);

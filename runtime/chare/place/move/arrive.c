@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrive.c: an element has come to a PE, or the news that it is gone (leave.c). It takes its seat or becomes a guest, home
- * and former callers hear of it, and the calls that it missed are handled.
+ * arrive.c: an element has come to a PE, or the news that it is gone (leave.c). It takes its seat
+ * or becomes a guest, home and former callers hear of it, and the calls that it missed are handled.
  */
 #include "place_move.h"
 
@@ -27,9 +27,10 @@ static void settle(struct pe *pe, struct travel *t)
 		stay_lease_again(pe, s);
 }
 
-/* Calls that came late at its last place go first, then those that its home has kept. Those with a priority that
- * waited in the queue there do not wait again, because others of the same PE, on another way, could overtake them.
- * All of them may end the element, or let it leave again, so nothing is kept but the calls. */
+/* Calls that came late at its last place go first, then those that its home has kept. Those with a
+ * priority that waited in the queue there do not wait again, because others of the same PE, on
+ * another way, could overtake them. All of them may end the element, or let it leave again, so
+ * nothing is kept but the calls. */
 static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct ck_obj *obj = t->obj;
@@ -49,8 +50,9 @@ static void come_in(struct pe *pe, struct collection *c, struct travel *t)
 	resume_of_one(pe, &calls);
 }
 
-/* At home: it is gone. Copies of what has gone to all were meant for that element, not for the next with its index. All of them have
- * come: its seat heard first that it is gone, and has made no more since. */
+/* At home: it is gone. Copies of what has gone to all were meant for that element, not for the next
+ * with its index. All of them have come: its seat heard first that it is gone, and has made no more
+ * since. */
 static void gone(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct away *a = away_find(c, t->index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leave.c: an element leaves a PE: for another one (CkMigrateMe), or for good (CkDestroy away from home). No PE
- * forgets an element before everything that was ever sent to it there has come:
+ * leave.c: an element leaves a PE: for another one (CkMigrateMe), or for good (CkDestroy away from
+ * home). No PE forgets an element before everything that was ever sent to it there has come:
  *
  *	place --WANT--> home             home keeps the element's calls from now on, and answers
  *	place <--GO---- home             behind all that it has passed on
@@ -11,21 +11,22 @@
  *	                new place --BORN--> home              home passes on what it has kept
  *	                new place --LEASE_AGAIN--> former holders
  *
- * All these messages share the stream of calls, so GO and FLUSH come behind the calls that they speak of. Calls
- * that come after WANT wait here and go along. An element that leaves its home needs no WANT, and has no holders,
- * because home may get calls at any time.
+ * All these messages share the stream of calls, so GO and FLUSH come behind the calls that they
+ * speak of. Calls that come after WANT wait here and go along. An element that leaves its home
+ * needs no WANT, and has no holders, because home may get calls at any time.
  *
- * An element that is destroyed away from home leaves in the same way, to nowhere: instead of MOVE its home gets
- * what came for it meanwhile, and hears that it is gone; if it was a guest, its seat hears it first.
+ * An element that is destroyed away from home leaves in the same way, to nowhere: instead of MOVE
+ * its home gets what came for it meanwhile, and hears that it is gone; if it was a guest, its seat
+ * hears it first.
  *
- * A handler that asks to leave ends first, and so do the element's threads. While they run, calls are delivered
- * as always, because a thread may wait for one.
+ * A handler that asks to leave ends first, and so do the element's threads. While they run, calls
+ * are delivered as always, because a thread may wait for one.
  */
 #include "place_move.h"
 
 #include <stddef.h>
 
-/* ---- who is told ------------------------------------------------------------------------------------- */
+/* ---- who is told ----------------------------------------------------------------------------- */
 
 static void tell_stayed(struct pe *pe, struct ck_obj *obj)
 {
@@ -42,7 +43,7 @@ static void tell_goes_on(struct pe *pe, struct ck_obj *obj)
 	tell_watches(pe, obj, offsetof(struct place_watch, goes_on));
 }
 
-/* ---- it stays after all --------------------------------------------------------------------------- */
+/* ---- it stays after all ---------------------------------------------------------------------- */
 
 static void take_calls_again(struct pe *pe, struct stay *s)
 {
@@ -60,8 +61,8 @@ static void take_calls_again(struct pe *pe, struct stay *s)
 	resume_of_one(pe, &late);
 }
 
-/* Home and holders wait for news of the element: it is where it was. Broadcasts that came to its seat meanwhile are on their
- * way by home, so later ones go that way, too. */
+/* Home and holders wait for news of the element: it is where it was. Broadcasts that came to its
+ * seat meanwhile are on their way by home, so later ones go that way, too. */
 static void come_back(struct pe *pe, struct stay *s)
 {
 	if (stay_home(pe, s) != pe->id) {
@@ -73,7 +74,7 @@ static void come_back(struct pe *pe, struct stay *s)
 	take_calls_again(pe, s);
 }
 
-/* ---- it leaves --------------------------------------------------------------------------------------- */
+/* ---- it leaves ------------------------------------------------------------------------------- */
 
 struct leave_msg {
 	struct cmi_msg head;
@@ -113,9 +114,9 @@ void place_may_leave(struct pe *pe, struct ck_obj *obj)
 	threads_over(pe, obj);
 }
 
-/* Whether threads of the element run, or a part has something of it under way. Then it asks again when that has
- * ended. Threads may wait for what comes after the move of others, so until they end the element stays. What a part has
- * under way ends by itself. */
+/* Whether threads of the element run, or a part has something of it under way. Then it asks again
+ * when that has ended. Threads may wait for what comes after the move of others, so until they end
+ * the element stays. What a part has under way ends by itself. */
 static bool wait_for_rest(struct pe *pe, struct stay *s)
 {
 	const bool threads = s->obj && obj_leave_later(pe, s->obj, threads_over);
@@ -154,8 +155,8 @@ void tell_arrived(struct pe *pe, struct ck_obj *obj)
 		obj->coll->type->on_arrived(self_of(obj));
 }
 
-/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind that call. Those that came
- * to another place, with a lease, go along. */
+/* It leaves home before a call that destroys it has reached it: home keeps the insertions behind
+ * that call. Those that came to another place, with a lease, go along. */
 static void insertions_wait(struct pe *pe, struct collection *c, struct travel *t)
 {
 	struct msg_fifo all;
@@ -247,8 +248,8 @@ static void recall(struct pe *pe, struct stay *s)
 		tell_where(pe, s->holders[i], w);
 }
 
-/* Leases are recalled once home keeps the element's calls. Else a holder's next call, by way of home, could overtake
- * its last one that went straight. Model: move.pml, begin_to_leave */
+/* Leases are recalled once home keeps the element's calls. Else a holder's next call, by way of
+ * home, could overtake its last one that went straight. Model: move.pml, begin_to_leave */
 static void begin(struct pe *pe, struct stay *s)
 {
 	const int home = stay_home(pe, s);
@@ -312,8 +313,10 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 	char index[96];
 
 	index_describe(c->type, w->index, index, sizeof index);
-	csd_abort(pe, "broken protocol: PE %d speaks of element %s of %s, which is not about to leave this PE",
-		  w->head.src_pe, index, c->type->name);
+	csd_abort(
+		pe,
+		"broken protocol: PE %d speaks of element %s of %s, which is not about to leave this PE",
+		w->head.src_pe, index, c->type->name);
 }
 
 /* Whether a call that destroys it is among those that wait, or it is destroyed already. */
@@ -361,7 +364,7 @@ void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 	maybe_finish(pe, s);
 }
 
-/* ---- what programs call ------------------------------------------------------------------------------------ */
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 void CkMigrateMe(void *self, int to)
 {

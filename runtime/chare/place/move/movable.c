@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * movable.c: whether an element can move, and what it must not take along: ends of channels and futures that it has made,
- * which stay on their PE.
+ * movable.c: whether an element can move, and what it must not take along: ends of channels and
+ * futures that it has made, which stay on their PE.
  */
 #include "place_move.h"
 
@@ -14,15 +14,19 @@ static bool has_ends(struct pe *pe)
 }
 
 /* The ends of a channel stay on their PEs. */
-static void check_channels(struct pe *pe, const struct csd_piece *pieces, size_t n_pieces, const char *who)
+static void check_channels(struct pe *pe, const struct csd_piece *pieces, size_t n_pieces,
+			   const char *who)
 {
 	char first[64];
 	size_t n = n_pieces && pe->node->up.inside ?
 		   pe->node->up.inside(pe, pieces, n_pieces, first, sizeof first) : 0;
 
 	if (n)
-		csd_abort(pe, "%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
-			  "Call CkDirect_destroyHandle before, and make them anew", who, n, n == 1 ? "" : "s", first);
+		csd_abort(
+			pe,
+			"%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
+			"Call CkDirect_destroyHandle before, and make them anew",
+			who, n, n == 1 ? "" : "s", first);
 }
 
 static struct csd_piece struct_of(struct ck_obj *obj)
@@ -31,7 +35,8 @@ static struct csd_piece struct_of(struct ck_obj *obj)
 }
 
 /* In checked mode. What waits for the value, and what could ask for it, is on this PE. */
-static void check_futures(struct pe *pe, const struct ck_obj *obj, const struct csd_piece *pieces, size_t n, const char *who)
+static void check_futures(struct pe *pe, const struct ck_obj *obj, const struct csd_piece *pieces,
+			  size_t n, const char *who)
 {
 	CkFuture f;
 
@@ -55,7 +60,8 @@ bool holds_ends(struct pe *pe, struct ck_obj *obj)
 	return n > 0;
 }
 
-/* Its struct was looked at when it asked to leave. What that points to, is known to its pup function. */
+/* Its struct was looked at when it asked to leave. What that points to, is known to its pup
+ * function. */
 void check_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	struct csd_piece *pieces;
@@ -81,7 +87,8 @@ void check_move(struct pe *pe, struct ck_obj *obj, int to)
 		csd_abort(pe, "CkMigrateMe: %s is no array; only elements of arrays can move", type->name);
 	obj_describe(obj, name, sizeof name);
 	if (to < 0 || to >= pe->node->job->n_pes)
-		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to, pe->node->job->n_pes - 1);
+		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to,
+			  pe->node->job->n_pes - 1);
 	if (!element_is_there(obj))
 		csd_abort(pe, "CkMigrateMe of %s: it is destroyed already", name);
 	check_channels(pe, (const struct csd_piece[1]){ struct_of(obj) }, 1, name);

@@ -14,20 +14,23 @@
 #include "../record/place_record.h"
 
 /* movable.c */
-/** End the job unless the element may move to the PE. / Or if it would take along what must stay here. */
+/** End the job unless the element may move to the PE. / Or if it would take along what must stay
+ * here. */
 void check_move(struct pe *pe, struct ck_obj *obj, int to);
 void check_leaving(struct pe *pe, struct ck_obj *obj);
 /** Whether ends of channels lie in the element's memory. */
 bool holds_ends(struct pe *pe, struct ck_obj *obj);
 
 /* leave.c */
-/** Tell all who want to know: it is about to leave this PE, and aborts if it cannot. / It has come. */
+/** Tell all who want to know: it is about to leave this PE, and aborts if it cannot. / It has
+ * come. */
 void tell_leaving(struct pe *pe, struct ck_obj *obj);
 void tell_arrived(struct pe *pe, struct ck_obj *obj);
-/** Of an element that has just been destroyed here, and whose home is another PE or whose seat is: let its last
- * calls come, then tell them. */
+/** Of an element that has just been destroyed here, and whose home is another PE or whose seat is:
+ * let its last calls come, then tell them. */
 void stay_gone(struct pe *pe, struct ck_obj *obj, int seat);
-/** Whether the element lives here, or is about to leave: not if it is destroyed, or a call that waits does it. */
+/** Whether the element lives here, or is about to leave: not if it is destroyed, or a call that
+ * waits does it. */
 bool element_exists(const struct pe *pe, const struct collection *c, CkIndex i);
 void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 void leave_arrived(struct pe *pe, struct cmi_msg *m);
@@ -45,8 +48,8 @@ struct travel_msg {
 };
 void travel_arrived(struct pe *pe, struct cmi_msg *m);
 
-/** The head of its image, with the image's size; its calls are in the form that leaves a process then. / Write the image,
- * and take the travel. / Make it anew. */
+/** The head of its image, with the image's size; its calls are in the form that leaves a process
+ * then. / Write the image, and take the travel. / Make it anew. */
 struct packed {
 	struct cmi_msg head;
 	uint64_t coll;
@@ -78,7 +81,8 @@ bool seats_away(const struct collection *c);
 void stubs_drop(struct collection *c);
 /** Let calls take the fast path, if all elements that the map puts here are here. */
 void coll_line_up(struct collection *c);
-/** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not counted. */
+/** Give an element in elems a bit of OBJ_ODD, or take it away. A guest gets the bit and is not
+ * counted. */
 void obj_odd(struct ck_obj *obj, uint32_t bit);
 void obj_even(struct ck_obj *obj, uint32_t bit);
 /** On its seat: the element is destroyed, and its slot becomes empty. */
@@ -86,9 +90,10 @@ void seat_gone(struct pe *pe, struct collection *c, CkIndex i);
 void seats_fini(struct pe *pe, struct collection *c);
 void seat_arrived(struct pe *pe, struct cmi_msg *m);
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);
-/** On the seat of an element that was destroyed while its stub had the slot: it has sent n contributions. True: all
- * are filed, and nothing counts the element any more. Else the call takes `end`, and travel_seat_over gets it then;
- * until then the index cannot be given to a new element. */
+/** On the seat of an element that was destroyed while its stub had the slot: it has sent n
+ * contributions. True: all are filed, and nothing counts the element any more. Else the call takes
+ * `end`, and travel_seat_over gets it then; until then the index cannot be given to a new
+ * element. */
 bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct travel *end);
 void travel_seat_over(struct pe *pe, struct collection *c, struct travel *end);
 

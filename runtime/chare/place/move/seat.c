@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seat.c: elements that are away from their seat. The seat of an element is the PE that counts it in
- * reductions, broadcasts, sections and scans: the PE where it was made. The seat does not change when the
- * element moves, so all who compute with n_local, n_slots and the map need not know that it has moved.
+ * seat.c: elements that are away from their seat. The seat of an element is the PE that counts it
+ * in reductions, broadcasts, sections and scans: the PE where it was made. The seat does not change
+ * when the element moves, so all who compute with n_local, n_slots and the map need not know that
+ * it has moved.
  *
  *	at the seat      a stub in the element's slot, with its index, its ordinal, and the number of its next
  *	                 reduction; n_here and n_line are 0, so that no call takes it for an element
  *	where it lives   the element, a guest: in no slot, found by index
  *
- * What a guest contributes goes to its seat, and is filed there as if it had stayed. Two such messages overtake
- * each other if the element moved in between, so each has a number, and the seat files them in this order. An
- * element may come back before its last contributions do. Until they are filed (OBJ_LATE) what it contributes at
- * its seat waits behind them. The end of an element that is away is numbered, too: nothing that it contributed
- * is lost.
+ * What a guest contributes goes to its seat, and is filed there as if it had stayed. Two such
+ * messages overtake each other if the element moved in between, so each has a number, and the seat
+ * files them in this order. An element may come back before its last contributions do. Until they
+ * are filed (OBJ_LATE) what it contributes at its seat waits behind them. The end of an element
+ * that is away is numbered, too: nothing that it contributed is lost.
  */
 #include "place_move.h"
 #include "../../core/shape.h"
@@ -54,7 +55,7 @@ void obj_even(struct ck_obj *obj, uint32_t bit)
 	coll_line_up(c);
 }
 
-/* ---- stubs ---------------------------------------------------------------------------------------- */
+/* ---- stubs ----------------------------------------------------------------------------------- */
 
 static bool stub_is_back(const struct stub *s) { return !obj_is_stub(&s->obj); }
 
@@ -151,7 +152,7 @@ void seat_return(struct pe *pe, struct ck_obj *obj)
 		free(s);
 }
 
-/* ---- guests --------------------------------------------------------------------------------------- */
+/* ---- guests ---------------------------------------------------------------------------------- */
 
 /* Close the gaps that guests left which have gone. */
 static void close_gaps(struct guests *g)
@@ -205,14 +206,15 @@ void guest_remove(struct ck_obj *obj)
 	elemmap_remove(&g->at, elemmap_find(&g->at, elem_key_of(obj->coll, obj->index)));
 }
 
-/* What goes to all goes to it no more. Copies that wait here for their way would come after its home has heard of it. */
+/* What goes to all goes to it no more. Copies that wait here for their way would come after its
+ * home has heard of it. */
 void seat_gone(struct pe *pe, struct collection *c, CkIndex i)
 {
 	newborn_gone(pe, c, i);
 	route_drop_copies(pe, c, i);
 }
 
-/* ---- elements that end while they are away ----------------------------------------------------------- */
+/* ---- elements that end while they are away --------------------------------------------------- */
 
 static void stub_end(struct pe *pe, struct stub *s)
 {
@@ -246,7 +248,7 @@ bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct
 	return true;
 }
 
-/* ---- contributions ---------------------------------------------------------------------------------- */
+/* ---- contributions --------------------------------------------------------------------------- */
 
 /* The messages that wait are sorted by number. */
 static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
@@ -255,14 +257,15 @@ static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
 
 	while (*p && (int32_t)(((struct ck_env *)*p)->refnum - env->refnum) < 0)
 		p = &(*p)->next;
-	if ((int32_t)((uint32_t)env->refnum - s->n_filed) < 0 || (*p && ((struct ck_env *)*p)->refnum == env->refnum))
+	if ((int32_t)((uint32_t)env->refnum - s->n_filed) < 0 ||
+	    (*p && ((struct ck_env *)*p)->refnum == env->refnum))
 		csd_misfit(pe, &env->head, "what it contributes was filed before");
 	env->head.next = *p;
 	*p = &env->head;
 }
 
-/* File the next one. From the last one on the element needs no stub any more, so what it contributes in a handler
- * that a result starts goes the plain way. */
+/* File the next one. From the last one on the element needs no stub any more, so what it
+ * contributes in a handler that a result starts goes the plain way. */
 static void file(struct pe *pe, struct stub *s)
 {
 	struct ck_env *env = (struct ck_env *)s->early;
@@ -289,8 +292,10 @@ void seat_arrived(struct pe *pe, struct cmi_msg *m)
 	if (!s)
 		csd_misfit(pe, m, "it comes from an element that is not away from this PE");
 	keep_early(pe, s, env);
-	/* What is filed may free the stub: a handler that a result starts may let the element leave again. */
-	while ((s = stub_of(c, i)) && s->early && (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
+	/* What is filed may free the stub: a handler that a result starts may let the element leave
+	 * again. */
+	while ((s = stub_of(c, i)) && s->early &&
+	       (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
 		file(pe, s);
 	if (s && s->end && s->n_filed == s->n_sent) {
 		struct travel *end = s->end;
@@ -327,11 +332,12 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 	return !w || !w->filed ? "it is of no kind" : w->filed_misfit ? w->filed_misfit(pe, env) : NULL;
 }
 
-/* ---- seats move, at rest ---------------------------------------------------------------------------- */
+/* ---- seats move, at rest --------------------------------------------------------------------- */
 
 bool seats_away(const struct collection *c)
 {
-	return place_of(c)->n_stubs || place_of(c)->late.n || (c->guests && c->guests->n > c->guests->n_holes);
+	return place_of(c)->n_stubs || place_of(c)->late.n ||
+	       (c->guests && c->guests->n > c->guests->n_holes);
 }
 
 void stubs_drop(struct collection *c)
@@ -349,7 +355,7 @@ void stubs_drop(struct collection *c)
 	place_of(c)->n_stubs = 0;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void stub_let_go(struct pe *pe, struct stub *s)
 {

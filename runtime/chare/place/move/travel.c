@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * travel.c: what goes along with an element to its next place, or to its home when it was destroyed. Between PEs
- * of a process a message carries a pointer: the element keeps its address. To another process all of it is packed:
+ * travel.c: what goes along with an element to its next place, or to its home when it was
+ * destroyed. Between PEs of a process a message carries a pointer: the element keeps its address.
+ * To another process all of it is packed:
  *
  *	| struct packed | holders, padded | element, padded | its bodies, padded | calls that wait | late calls |
  *
@@ -36,7 +37,7 @@ void travel_free(struct travel *t)
 	free(t);
 }
 
-/* ---- under way ----------------------------------------------------------------------------------------- */
+/* ---- under way ------------------------------------------------------------------------------- */
 
 void travel_take_off(struct node *node, struct travel *t)
 {
@@ -91,7 +92,7 @@ static void send_here(struct pe *pe, int dst_pe, struct travel *t)
 	csd_send(pe, dst_pe, &m->head);
 }
 
-/* ---- to another process -------------------------------------------------------------------------------- */
+/* ---- to another process ---------------------------------------------------------------------- */
 
 struct packed_call {
 	uint64_t size;            /* of the message, its head included */
@@ -103,7 +104,8 @@ struct packed_call {
 };
 _Static_assert(sizeof(struct packed_call) == 32, "as long as a head, so what follows is aligned");
 
-/* The form that may leave the process. A message object that waits for a condition has been unpacked here. */
+/* The form that may leave the process. A message object that waits for a condition has been
+ * unpacked here. */
 static struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -116,7 +118,8 @@ static struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m)
 		m = ck_leaving(pe, dst_pe, m);
 	} else {
 		e = &coll_get(pe, env->coll)->type->entries[env->entry];
-		if ((e->flags & CKGEN_MESSAGE) && e->message && e->message->pack && !(env->flags & (CK_ENV_PACKED | CK_CALL_REDUCED)))
+		if ((e->flags & CKGEN_MESSAGE) && e->message && e->message->pack &&
+		    !(env->flags & (CK_ENV_PACKED | CK_CALL_REDUCED)))
 			m = &message_pack(pe, e->message, env)->head;
 	}
 	m->src_pe = src;
@@ -145,8 +148,11 @@ static char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
 	while (f->head) {
 		struct cmi_msg *m = msg_fifo_pop(f);
 		const size_t rest = m->size - sizeof *m;
-		const struct packed_call c = { .size = m->size, .handler = m->handler, .flags = m->flags & (uint8_t)~CMI_F_REMOTE,
-					       .src_pe = m->src_pe, .word = m->word };
+		const struct packed_call c = { .size = m->size,
+					       .handler = m->handler,
+					       .flags = m->flags & (uint8_t)~CMI_F_REMOTE,
+					       .src_pe = m->src_pe,
+					       .word = m->word };
 
 		memcpy(at, &c, sizeof c);
 		memcpy(at + sizeof c, m + 1, rest);
@@ -199,8 +205,12 @@ static char *image_leave(struct obj_calls *k, char *at)
 
 struct packed travel_measure(struct pe *pe, int dst_pe, struct travel *t)
 {
-	struct packed p = { .coll = t->coll, .index = t->index, .seat = t->seat, .n_contributed = t->n_contributed,
-			    .n_holders = t->n_holders, .lives = t->obj != NULL };
+	struct packed p = { .coll = t->coll,
+			    .index = t->index,
+			    .seat = t->seat,
+			    .n_contributed = t->n_contributed,
+			    .n_holders = t->n_holders,
+			    .lives = t->obj != NULL };
 	size_t size = CkGen_align(sizeof p) + holders_bytes(t->n_holders);
 
 	if (t->obj) {
@@ -248,10 +258,12 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 	const struct collection *c = coll_get(pe, p->coll);
 	const struct ck_env *env = (const struct ck_env *)m;
 
-	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) && m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
+	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) &&
+	    m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
 	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT) && !is_told(pe, m))
 		return "it carries what is no call";
-	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) || ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
+	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) ||
+	    ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
 		return "it carries a call that nobody can have sent";
 	csd_check(pe, m);
 	if (env->coll != p->coll)
@@ -259,7 +271,8 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) ? shape_call_of(pe, c, env) : NULL;
 }
 
-static const char *call_unpack(struct pe *pe, const struct packed *p, const char *at, struct msg_fifo *to)
+static const char *call_unpack(struct pe *pe, const struct packed *p, const char *at,
+			       struct msg_fifo *to)
 {
 	struct packed_call c;
 	struct cmi_msg *m;
@@ -279,7 +292,8 @@ static const char *call_unpack(struct pe *pe, const struct packed *p, const char
 	return at + CkGen_align(c.size);
 }
 
-static const char *calls_unpack(struct pe *pe, const struct packed *p, const char *at, uint32_t n, struct msg_fifo *to)
+static const char *calls_unpack(struct pe *pe, const struct packed *p, const char *at, uint32_t n,
+				struct msg_fifo *to)
 {
 	while (n--)
 		at = call_unpack(pe, p, at, to);
@@ -287,8 +301,8 @@ static const char *calls_unpack(struct pe *pe, const struct packed *p, const cha
 }
 
 /* As they waited: message objects in the form in which the program sees them. */
-static void kept_unpack(struct pe *pe, const struct collection *c, const struct packed *p, struct msg_fifo *calls,
-			struct obj_calls *kept)
+static void kept_unpack(struct pe *pe, const struct collection *c, const struct packed *p,
+			struct msg_fifo *calls, struct obj_calls *kept)
 {
 	while (calls->head) {
 		struct ck_env *env = (struct ck_env *)msg_fifo_pop(calls);
@@ -360,7 +374,7 @@ struct travel *travel_read(struct pe *pe, struct collection *c, const struct pac
 	return unpack(pe, c, p);
 }
 
-/* ---- what may come from other processes ------------------------------------------------------------- */
+/* ---- what may come from other processes ------------------------------------------------------ */
 
 static bool lies_within(const char *at, const char *end, uint64_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * away.c: what a home has written down of elements that do not live there (home.c says what it means), the messages that wait
- * for them, and the words that homes and places tell each other.
+ * away.c: what a home has written down of elements that do not live there (home.c says what it
+ * means), the messages that wait for them, and the words that homes and places tell each other.
  */
 #include "place_record.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- messages that wait ------------------------------------------------------------------------ */
+/* ---- messages that wait ---------------------------------------------------------------------- */
 
 /* The name of the entry method, as in "Tree::grow", or of the operation that waits. */
-void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len)
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf,
+		      size_t len)
 {
 	if (m->handler == ck_handler(pe, PART_CALL, H_ELEMENT))
 		describe_entry(c->type, ((const struct ck_env *)m)->entry, buf, len);
@@ -28,7 +29,8 @@ void handle_again(struct pe *pe, struct cmi_msg *m)
 }
 
 /* Of the messages behind the first insertion, those that `goes` tells go in front of it. */
-static void move_up(const struct pe *pe, struct msg_fifo *f, bool (*goes)(const struct pe *pe, const struct cmi_msg *m))
+static void move_up(const struct pe *pe, struct msg_fifo *f,
+		    bool (*goes)(const struct pe *pe, const struct cmi_msg *m))
 {
 	struct msg_fifo all, behind;
 	bool next = false;
@@ -44,7 +46,8 @@ static void move_up(const struct pe *pe, struct msg_fifo *f, bool (*goes)(const 
 	msg_fifo_append(f, &behind);
 }
 
-/* Multicasts that have come before an insertion is carried out are there when it is: it says which of them its element gets. */
+/* Multicasts that have come before an insertion is carried out are there when it is: it says which
+ * of them its element gets. */
 void resume(struct pe *pe, struct msg_fifo *f)
 {
 	move_up(pe, f, is_of_section);
@@ -76,12 +79,14 @@ bool is_told(const struct pe *pe, const struct cmi_msg *m)
 
 bool is_of_all(const struct pe *pe, const struct cmi_msg *m)
 {
-	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_OF_ALL;
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) &&
+	       ((const struct ck_env *)m)->more & CK_MORE_OF_ALL;
 }
 
 bool is_of_section(const struct pe *pe, const struct cmi_msg *m)
 {
-	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) && ((const struct ck_env *)m)->more & CK_MORE_NUMBERED;
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) &&
+	       ((const struct ck_env *)m)->more & CK_MORE_NUMBERED;
 }
 
 void drop_copies(struct pe *pe, struct msg_fifo *f)
@@ -99,7 +104,7 @@ void drop_copies(struct pe *pe, struct msg_fifo *f)
 	}
 }
 
-/* ---- words ------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 struct where_msg where_about(const struct collection *c, CkIndex i, enum where_kind kind)
 {
@@ -129,7 +134,7 @@ void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck
 	csd_msg_free(pe, &env->head);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static struct away *away_new(struct collection *c, CkIndex i, int pe)
 {
@@ -201,9 +206,11 @@ static void tell_waiting(struct pe *pe, const struct away *a)
 
 	describe_waiting(pe, a->coll, first, name, sizeof name);
 	index_describe(a->coll->type, a->index, index, sizeof index);
-	fprintf(stderr, "chard: PE %d (node %d): at exit %zu calls wait for element %s of %s, which "
-		"was not inserted; the first is %s from PE %d\n", pe->id, pe->node->job->node, msg_fifo_count(&a->waiting),
-		index, a->coll->type->name, name, first->src_pe);
+	fprintf(stderr,
+		"chard: PE %d (node %d): at exit %zu calls wait for element %s of %s, which "
+		"was not inserted; the first is %s from PE %d\n",
+		pe->id, pe->node->job->node, msg_fifo_count(&a->waiting), index,
+		a->coll->type->name, name, first->src_pe);
 }
 
 void away_fini(struct pe *pe, struct collection *c)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynamic.c: a collection on a PE in which elements come and go, or move: its record, and its slots. */
+/* dynamic.c: a collection on a PE in which elements come and go, or move: its record, and its
+ * slots. */
 #include "place_record.h"
 #include "../../../machine/base/cmi_alloc.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.c: the ways of calls to elements that are away from home. A PE's calls of an element go by way of its
- * home, or straight to its place with a lease. All calls of one PE to one element take one way at any moment, and
- * the way changes only when the old one is known to be empty. So they stay in order, and no place gets a call of
- * an element that it does not have.
+ * lease.c: the ways of calls to elements that are away from home. A PE's calls of an element go by
+ * way of its home, or straight to its place with a lease. All calls of one PE to one element take
+ * one way at any moment, and the way changes only when the old one is known to be empty. So they
+ * stay in order, and no place gets a call of an element that it does not have.
  *
  *	no record     by way of home
  *	WAITS         the PE has sent SWITCH, by way of home, behind its calls. Calls wait until the answer
@@ -17,7 +17,8 @@
  *	RECALL         it is about to leave: FLUSH behind the last call; LEASE: CLEAN_HOME
  *	LEASE_AGAIN    from its new place, which has noted this PE   CLEAN_HOME: LEASE. No record: SWITCH
  *
- * Home itself keeps no such records: its own calls go through its own queue to its own record (home.c).
+ * Home itself keeps no such records: its own calls go through its own queue to its own record
+ * (home.c).
  *
  * Which of these holds is a number in a table (WAY_*), so a lease takes a slot of 16 bytes and no
  * more. While the table has any, it is a stop on the route of the collection's calls
@@ -39,7 +40,7 @@ struct waits {
 
 static const struct call_stop stop;
 
-/* ---- the tables ------------------------------------------------------------------------------------------ */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 static struct elemmap *ways_of(const struct collection *c) { return &place_of(c)->ways.at; }
 
@@ -125,10 +126,11 @@ void routes_describe(struct pe *pe, const struct collection *c, struct csd_told 
 	}
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Of a call that is to take the way by home, or to wait. Returns where it goes; -1: it waits. */
-static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r, struct ck_env *env)
+static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r,
+		     struct ck_env *env)
 {
 	if (r->no == WAY_WAITS) {
 		env->head.src_pe = pe->id;
@@ -183,7 +185,7 @@ static void send_held(struct pe *pe, struct msg_fifo *held, int to)
 		csd_send(pe, to, msg_fifo_pop(held));
 }
 
-/* ---- the way changes ---------------------------------------------------------------------------------------- */
+/* ---- the way changes ------------------------------------------------------------------------- */
 
 /* Behind all calls that this PE has sent by way of home, those in a batch included. */
 static void ask_for_lease(struct pe *pe, struct collection *c, CkIndex i)
@@ -201,7 +203,8 @@ static void ask_for_lease(struct pe *pe, struct collection *c, CkIndex i)
 	csd_send(pe, home, &env->head);
 }
 
-static void granted(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r, int place)
+static void granted(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r,
+		    int place)
 {
 	struct msg_fifo held;
 
@@ -220,7 +223,8 @@ static void denied(struct pe *pe, struct collection *c, CkIndex i, struct elemma
 }
 
 /* The answer says whether this PE wants a lease again: not if it made no use of this one. */
-static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r, const struct where_msg *w)
+static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r,
+		     const struct where_msg *w)
 {
 	struct where_msg flush = { .coll = w->coll, .index = w->index, .kind = WHERE_FLUSH };
 
@@ -234,15 +238,17 @@ static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r
 	tell_where(pe, w->head.src_pe, flush);
 }
 
-_Noreturn static void broken(struct pe *pe, const struct collection *c, const struct where_msg *w, const char *what)
+_Noreturn static void broken(struct pe *pe, const struct collection *c, const struct where_msg *w,
+			     const char *what)
 {
 	char index[96];
 
 	index_describe(c->type, w->index, index, sizeof index);
-	csd_abort(pe, "broken protocol: PE %d %s element %s of %s", w->head.src_pe, what, index, c->type->name);
+	csd_abort(pe, "broken protocol: PE %d %s element %s of %s", w->head.src_pe, what, index,
+		  c->type->name);
 }
 
-/* ---- elements have moved, at rest ------------------------------------------------------------------------------ */
+/* ---- elements have moved, at rest ------------------------------------------------------------ */
 
 static void moved(struct pe *pe, struct collection *c, struct elemmap_slot *r, int to)
 {
@@ -283,7 +289,7 @@ void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bo
 	free(all);
 }
 
-/* ---- what other PEs say ---------------------------------------------------------------------------------------- */
+/* ---- what other PEs say ---------------------------------------------------------------------- */
 
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w)
 {

@@ -35,11 +35,13 @@ void coll_become_dynamic(struct pe *pe, struct collection *c);
 /** Free an object that nobody can find any more, as soon as none of its handlers runs. */
 void destroy_later(struct pe *pe, struct ck_obj *obj);
 
-/** Where an element goes that is about to leave (the watch `leaving`); -1: nobody has said so here. */
+/** Where an element goes that is about to leave (the watch `leaving`); -1: nobody has said so
+ * here. */
 int place_leaves_to(const struct ck_obj *obj);
 
-/** Insertions that this PE has sent and that it has carried out, and elements that it has let other PEs, or itself,
- * make. If on all PEs together as many were sent as carried out, and as many made as were let, none is under way. */
+/** Insertions that this PE has sent and that it has carried out, and elements that it has let other
+ * PEs, or itself, make. If on all PEs together as many were sent as carried out, and as many made
+ * as were let, none is under way. */
 struct place_inserts {
 	uint64_t sent, done, makes;
 };
@@ -61,33 +63,36 @@ void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env)
 /** A part whose `leave_later` said true has nothing against it any more. */
 void place_may_leave(struct pe *pe, struct ck_obj *obj);
 
-/* ---- seat.c: elements that live on another PE than the one that counts them ------------------------- */
+/* ---- seat.c: elements that live on another PE than the one that counts them ------------------ */
 
 /** What takes an element's slot at its seat while the element is away. */
 struct stub {
-	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come. OBJ_STUB, unless
+	struct ck_obj
+		obj; /* first; n_contributed: reductions to which its contributions have come. OBJ_STUB, unless
 				   * the element is back and has the slot again: OBJ_LATE */
 	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
 	uint32_t n_sent;          /* once it is back or destroyed: how many it sent */
-	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is filed */
+	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is
+				   * filed */
 	struct cmi_msg *early;    /* ours: contributions behind one that has not come, by number */
 };
 
-/** On the seat: the element leaves. A stub takes its slot, and is returned; obj is in none of the collection's
- * tables any more, and is the caller's. Not while `walks`. */
+/** On the seat: the element leaves. A stub takes its slot, and is returned; obj is in none of the
+ * collection's tables any more, and is the caller's. Not while `walks`. */
 struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj);
-/** On the seat: the element is back, from anywhere; obj->coll is this PE's. It replaces its stub. */
+/** On the seat: the element is back, from anywhere; obj->coll is this PE's. It replaces its
+ * stub. */
 void seat_return(struct pe *pe, struct ck_obj *obj);
-/** On any other PE: an element comes that has another seat, and leaves again. obj->coll is this PE's. The
- * collection frees the guests that it has at the end of the job. */
+/** On any other PE: an element comes that has another seat, and leaves again. obj->coll is this
+ * PE's. The collection frees the guests that it has at the end of the job. */
 void guest_add(struct ck_obj *obj, int seat);
 void guest_remove(struct ck_obj *obj);
-/** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat, which gives it to
- * that part's `filed` (place_watch.h) when it has filed all that the element contributed before.
- * The part may use the payload and env->more. Takes the message. */
+/** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat,
+ * which gives it to that part's `filed` (place_watch.h) when it has filed all that the element
+ * contributed before. The part may use the payload and env->more. Takes the message. */
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 
-/* ---- bulk.c: many elements move at once, while nothing of their array is under way ------------------- */
+/* ---- bulk.c: many elements move at once, while nothing of their array is under way ----------- */
 /*
  * All PEs do the same, in this order; what comes between is the caller's:
  *
@@ -99,12 +104,15 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
  *	place_open      what was kept is sent, and X_on_arrived is called
  */
 
-/** What a part of a collection that is at rest allows; of one PE, or of several. All zero: of none. */
+/** What a part of a collection that is at rest allows; of one PE, or of several. All zero: of
+ * none. */
 struct place_rest {
-	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed to */
+	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed
+				   * to */
 	uint32_t scans;           /* scans that each element has come to */
 	bool any;                 /* there are elements: the numbers say something */
-	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over elements runs */
+	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over
+				   * elements runs */
 	bool dynamic;             /* elements came or went */
 	bool away;                /* elements live on other PEs than their seats */
 };
@@ -117,16 +125,17 @@ struct place_move {
 
 /** Where elements go; equal on all PEs. Either cuts, or moves. */
 struct place_plan {
-	/** [n_pes + 1], rising from 0 to the number of places: the elements cuts[p] .. cuts[p + 1] - 1 of the row-major
-	 * order go to PE p. Only of arrays with extents. NULL: moves. */
+	/** [n_pes + 1], rising from 0 to the number of places: the elements cuts[p] .. cuts[p + 1] - 1 of
+	 * the row-major order go to PE p. Only of arrays with extents. NULL: moves. */
 	const uint64_t *cuts;
 	const struct place_move *moves; /* each element at most once */
 	size_t n_moves;
 	struct place_rest rest;   /* of all PEs */
 };
 
-/** Keep calls, broadcasts, multicasts, insertions and destructions that this PE sends to the collection. What is under
- * way, and what comes from PEs that are not closed, still arrives. Nothing happens if it is closed. */
+/** Keep calls, broadcasts, multicasts, insertions and destructions that this PE sends to the
+ * collection. What is under way, and what comes from PEs that are not closed, still arrives.
+ * Nothing happens if it is closed. */
 void place_close(struct pe *pe, struct collection *c);
 bool place_is_closed(const struct collection *c);
 /** This PE's word. Only at rest. */
@@ -136,13 +145,15 @@ void place_rest_join(struct place_rest *all, const struct place_rest *one);
 const char *place_pinned(struct pe *pe, struct ck_obj *obj);
 /** Whether the element can move by CkMigrateMe, but not by place_bulk. */
 bool place_moves_alone(struct pe *pe, struct ck_obj *obj);
-/** Move elements. The collection is closed on all PEs, and nothing of it is under way: no call, no reduction, no
- * move. Elements that cannot move so (place_pinned, place_moves_alone) stay where they are, else the job ends. The plan is the caller's, and
- * may go when the call returns. `over` is called when this PE's elements have all come, maybe before the call returns.
+/** Move elements. The collection is closed on all PEs, and nothing of it is under way: no call, no
+ * reduction, no move. Elements that cannot move so (place_pinned, place_moves_alone) stay where
+ * they are, else the job ends. The plan is the caller's, and may go when the call returns. `over`
+ * is called when this PE's elements have all come, maybe before the call returns.
  *
  * Seats move along in a sparse array, and with cuts, if plan->rest allows; then no element of the
- * collection is away from its seat any more, and with cuts none is away from home: the cuts are the collection's map,
- * and calls cost what they cost in an array that never moved. Otherwise elements live there as guests. */
+ * collection is away from its seat any more, and with cuts none is away from home: the cuts are the
+ * collection's map, and calls cost what they cost in an array that never moved. Otherwise elements
+ * live there as guests. */
 void place_bulk(struct pe *pe, struct collection *c, const struct place_plan *plan,
 		void (*over)(struct pe *pe, struct collection *c, void *arg), void *arg);
 /** Whether place_bulk with this plan moves seats. */

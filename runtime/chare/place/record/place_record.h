@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_record.h: the room place/record/: what a PE has written down of a collection whose elements come, go and move.
+ * place_record.h: the room place/record/: what a PE has written down of a collection whose elements
+ * come, go and move.
  *
  *	dynamic.c  the record of a collection, and its slots
  *	away.c     what a home knows of elements that do not live there, and the calls that wait for them
@@ -26,9 +27,14 @@ enum {
 	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED, H_TELL
 };
 
-/** What the table of ways has for an element whose calls do not simply go to its home. From WAY_LEASE on it is a PE: they go
- * there. */
-enum { WAY_WAITS = 1, WAY_CLEAN_HOME = 2, WAY_LEASE = 4, WAY_USED = 1 }; /* WAY_USED is added to a lease: for a call */
+/** What the table of ways has for an element whose calls do not simply go to its home. From
+ * WAY_LEASE on it is a PE: they go there. */
+enum {
+	WAY_WAITS = 1,
+	WAY_CLEAN_HOME = 2,
+	WAY_LEASE = 4,
+	WAY_USED = 1
+}; /* WAY_USED is added to a lease: for a call */
 
 static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
 static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
@@ -45,7 +51,8 @@ struct place_coll {
 	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
 	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
 	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
-	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what they contributed */
+	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what
+				   * they contributed */
 	struct ways ways;
 	struct idmap waits;       /* lease.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
@@ -57,15 +64,16 @@ static inline struct place_coll *place_of(const struct collection *c)
 	return coll_state(c, PART_PLACE);
 }
 
-/** Kept by the home PE of an index: an element that does not live on this PE, while there is more to know of it than
- * where it lives. */
+/** Kept by the home PE of an index: an element that does not live on this PE, while there is more
+ * to know of it than where it lives. */
 struct away {
 	struct collection *coll;
 	CkIndex index;
 	int32_t pe;               /* where it lives, or will; -1: nowhere */
-	bool moving;              /* not to be called now: it is made, about to leave, or on its way. Calls wait
+	bool moving; /* not to be called now: it is made, about to leave, or on its way. Calls wait
 				   * until its place says BORN, or its last place what it had (GONE) */
-	int32_t to;               /* while it is about to leave: the PE that it wants to go to, or NOWHERE */
+	int32_t to;               /* while it is about to leave: the PE that it wants to go to, or
+				   * NOWHERE */
 	bool asked;               /* home asked that PE whether it exists, because of a second insertion */
 	uint32_t since;           /* wave of closing.c before which the first message began to wait */
 	uint32_t n_senders, cap_senders;
@@ -106,7 +114,8 @@ struct dynamic {
 	uint64_t n_holes;
 	/* Of any: */
 	struct idmap away;        /* struct away by index: elements whose home is this PE */
-	struct elemmap lives;     /* the same, where a struct away would say no more than `pe`: that PE + 1 */
+	struct elemmap lives;     /* the same, where a struct away would say no more than `pe`: that PE +
+				   * 1 */
 	struct idmap stays;       /* struct stay by index: elements whose place is this PE */
 };
 
@@ -117,7 +126,8 @@ enum where_kind {
 	WHERE_EXISTS,             /* yes */
 	WHERE_WANT,               /* it is about to leave for PE count[0]; to its home */
 	WHERE_GO,                 /* from its home, behind all that home has passed on */
-	/* Between its place and the PEs that call it; see lease.c. `count` has what else there is to say. */
+	/* Between its place and the PEs that call it; see lease.c. `count` has what else there is to
+	 * say. */
 	WHERE_OFFER, WHERE_GRANT, WHERE_DENY, WHERE_RECALL, WHERE_FLUSH, WHERE_LEASE_AGAIN,
 	WHERE_CHECK, WHERE_WAVE, WHERE_SUM, WHERE_VERDICT, /* closing.c */
 };
@@ -145,7 +155,8 @@ bool element_is_there(const struct ck_obj *obj);
 struct dynamic *dynamic_get(struct collection *c);
 void fifo_free(struct pe *pe, struct msg_fifo *f);
 
-/** What goes along with an element that leaves, or what its last place had when it was destroyed. */
+/** What goes along with an element that leaves, or what its last place had when it was
+ * destroyed. */
 struct travel {
 	uint64_t coll;
 	CkIndex index;
@@ -164,24 +175,30 @@ struct place_node {
 	struct travel *flying;
 	const struct place_watch *watches[CK_PARTS]; /* place_watch.c: by part; NULL: it hears nothing */
 };
-static inline struct place_node *place_node_of(const struct node *node) { return ck_node_state(node, PART_PLACE); }
+static inline struct place_node *place_node_of(const struct node *node)
+{
+	return ck_node_state(node, PART_PLACE);
+}
 
 /* away.c */
 /** Handle a message as when it came. */
 void handle_again(struct pe *pe, struct cmi_msg *m);
-/** Take the messages out and handle them again, in order. Those that cannot be handled yet wait again. */
+/** Take the messages out and handle them again, in order. Those that cannot be handled yet wait
+ * again. */
 void resume(struct pe *pe, struct msg_fifo *f);
-/** The same of messages for an element that is here. A call that destroys it may be among them, and behind it an insertion of
- * the next with its index: copies of what has gone to all are for this one. */
+/** The same of messages for an element that is here. A call that destroys it may be among them, and
+ * behind it an insertion of the next with its index: copies of what has gone to all are for this
+ * one. */
 void resume_of_one(struct pe *pe, struct msg_fifo *f);
-/** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it rest, or it stays. */
+/** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it
+ * rest, or it stays. */
 struct away *away_find(struct collection *c, CkIndex i);
 /** Where an element without a record lives that has its number in the table; NULL: it has none. */
 struct elemmap_slot *lives_find(const struct collection *c, CkIndex i);
 int lives_pe(const struct elemmap_slot *s);
 struct away *away_get(struct collection *c, CkIndex i);
-/** The element lives elsewhere, and is not about to leave. If no PE's calls pass through here, only note where it lives.
- * The record is the caller's no more. */
+/** The element lives elsewhere, and is not about to leave. If no PE's calls pass through here, only
+ * note where it lives. The record is the caller's no more. */
 void away_rest(struct away *a);
 /** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
 void away_end(struct pe *pe, struct away *a);
@@ -202,11 +219,13 @@ bool is_switch(const struct pe *pe, const struct ck_env *env);
 void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env);
 /** At home: the element has moved at rest. */
 void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
-void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf, size_t len);
+void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf,
+		      size_t len);
 
 /* stay.c */
 struct stay *stay_find(const struct collection *c, CkIndex i);
-/** The element's record, which it gets if it has none. / With that seat, because it has left its own. / End the record. */
+/** The element's record, which it gets if it has none. / With that seat, because it has left its
+ * own. / End the record. */
 struct stay *stay_get(struct pe *pe, struct ck_obj *obj);
 struct stay *stay_make(struct ck_obj *obj, int seat);
 void stay_free(struct stay *s);
@@ -215,7 +234,8 @@ int stay_home(struct pe *pe, const struct stay *s);
 /** A message about it, for tell_where. */
 struct where_msg where_about(const struct collection *c, CkIndex i, enum where_kind kind);
 struct where_msg stay_about(const struct stay *s, enum where_kind kind);
-/** The element of `t` has come: who holds leases of it moves from `t` into its record, which is returned; NULL: nobody. */
+/** The element of `t` has come: who holds leases of it moves from `t` into its record, which is
+ * returned; NULL: nobody. */
 struct stay *stay_take_holders(struct pe *pe, struct travel *t);
 void stay_drop_holder(struct stay *s, int pe);
 /** Tell its former holders that it lives here. */
@@ -236,8 +256,8 @@ bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
 /* place_watch.c */
 /** A part's; NULL: it has not joined, or there is no part of that number. */
 const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
-/** Tell all who have joined of what happens to an element: `event` is the offset in struct place_watch of a function
- * that takes a PE and an element. */
+/** Tell all who have joined of what happens to an element: `event` is the offset in struct
+ * place_watch of a function that takes a PE and an element. */
 void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event);
 /** Whether a part wants the element to stay for now. */
 bool watches_keep(struct pe *pe, struct ck_obj *obj);
@@ -248,12 +268,13 @@ void tell_reopened(struct pe *pe, struct collection *c);
 
 /* lease.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
-/** Drop copies for an element that is destroyed of what has gone to all, which wait for their way. */
+/** Drop copies for an element that is destroyed of what has gone to all, which wait for their
+ * way. */
 void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);
 void routes_describe(struct pe *pe, const struct collection *c, struct csd_told *to);
 void routes_fini(struct pe *pe, struct collection *c);
-/** An element that is called straight has moved at rest, and its place knows this PE. / All have, to where the cuts
- * say; without leases: no element is away from home any more. */
+/** An element that is called straight has moved at rest, and its place knows this PE. / All have,
+ * to where the cuts say; without leases: no element is away from home any more. */
 void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
 void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stay.c: what a PE keeps of an element that lives there while others have leases of it, or while it is about to leave
+ * stay.c: what a PE keeps of an element that lives there while others have leases of it, or while
+ * it is about to leave
  * (leave.c): who has a lease, and which calls came late.
  */
 #include "place_record.h"
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 struct stay *stay_find(const struct collection *c, CkIndex i)
 {
@@ -88,7 +89,7 @@ int stay_home(struct pe *pe, const struct stay *s)
 	return index_home(pe, s->coll, s->index);
 }
 
-/* ---- leases -------------------------------------------------------------------------------------- */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 static void add_holder(struct stay *s, int pe)
 {
@@ -97,7 +98,8 @@ static void add_holder(struct stay *s, int pe)
 			return;
 	if (s->n_holders == s->cap_holders) {
 		s->cap_holders = s->cap_holders ? 2 * s->cap_holders : 4;
-		s->holders = cmi_realloc(s->holders, s->cap_holders, sizeof(*s->holders), "the callers of an element");
+		s->holders = cmi_realloc(s->holders, s->cap_holders, sizeof(*s->holders),
+					 "the callers of an element");
 	}
 	s->holders[s->n_holders++] = pe;
 }

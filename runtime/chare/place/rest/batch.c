@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch.c: what goes along with the elements that one PE gives to another at rest (bulk.c). Between PEs of a process a
- * message has pointers; to another process it has the images that single elements have (travel.c), one after another:
+ * batch.c: what goes along with the elements that one PE gives to another at rest (bulk.c). Between
+ * PEs of a process a message has pointers; to another process it has the images that single
+ * elements have (travel.c), one after another:
  *
  *	| struct batch_msg | image | image | ...
  *
- * A message ends when it is BATCH_BYTES long, so that no PE has all of its elements twice. The last one of a PE says
- * so, and may have nothing in it: the other PE knows from whom it gets one.
+ * A message ends when it is BATCH_BYTES long, so that no PE has all of its elements twice. The last
+ * one of a PE says so, and may have nothing in it: the other PE knows from whom it gets one.
  */
 #include "bulk.h"
 #include "../../core/shape.h"
@@ -22,10 +23,10 @@ struct batch_here {
 	struct travel *list[];    /* its receiver's; until then the node's (travel_take_off) */
 };
 
-/* ---- it leaves ---------------------------------------------------------------------------------------- */
+/* ---- it leaves ------------------------------------------------------------------------------- */
 
-static struct batch_msg *batch_new(struct pe *pe, const struct collection *c, const struct batch *b, int handler,
-				   size_t bytes, bool last)
+static struct batch_msg *batch_new(struct pe *pe, const struct collection *c, const struct batch *b,
+				   int handler, size_t bytes, bool last)
 {
 	struct batch_msg *m = (struct batch_msg *)csd_msg_alloc(pe, bytes);
 
@@ -36,9 +37,11 @@ static struct batch_msg *batch_new(struct pe *pe, const struct collection *c, co
 	return m;
 }
 
-static struct batch_msg *all_here(struct pe *pe, const struct collection *c, const struct batch *b, bool last)
+static struct batch_msg *all_here(struct pe *pe, const struct collection *c, const struct batch *b,
+				  bool last)
 {
-	struct batch_here *m = (struct batch_here *)batch_new(pe, c, b, H_BATCH, sizeof *m + b->n * sizeof *m->list, last);
+	struct batch_here *m = (struct batch_here *)batch_new(
+		pe, c, b, H_BATCH, sizeof *m + b->n * sizeof *m->list, last);
 
 	for (size_t i = 0; i < b->n; i++) {
 		travel_take_off(pe->node, b->list[i]);
@@ -47,7 +50,8 @@ static struct batch_msg *all_here(struct pe *pe, const struct collection *c, con
 	return &m->m;
 }
 
-static struct batch_msg *all_packed(struct pe *pe, const struct collection *c, const struct batch *b, bool last)
+static struct batch_msg *all_packed(struct pe *pe, const struct collection *c,
+				    const struct batch *b, bool last)
 {
 	struct batch_msg *m = batch_new(pe, c, b, H_BATCH_PACKED, sizeof *m + b->bytes, last);
 	char *at = (char *)(m + 1);
@@ -98,7 +102,7 @@ void batch_last(struct pe *pe, struct collection *c, int to, struct batch *b)
 	*b = (struct batch){ 0 };
 }
 
-/* ---- it arrives --------------------------------------------------------------------------------------- */
+/* ---- it arrives ------------------------------------------------------------------------------ */
 
 static void batch_over(struct pe *pe, struct collection *c, struct batch_msg *m)
 {

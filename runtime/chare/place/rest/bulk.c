@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk.c: elements move together, while nothing of their collection is under way. Then none of the protocol of
- * leave.c is needed. No call can overtake another one or miss its element, because there are no calls. All PEs have
- * the same plan, so each of them knows by itself what has changed:
+ * bulk.c: elements move together, while nothing of their collection is under way. Then none of the
+ * protocol of leave.c is needed. No call can overtake another one or miss its element, because
+ * there are no calls. All PEs have the same plan, so each of them knows by itself what has changed:
  *
  *	a PE where elements live      sends those that go, one batch for each PE (bulk_leave.c, batch.c), and awaits those
  *	                              that come (bulk_come.c)
@@ -10,16 +10,19 @@
  *	a PE with a lease             calls the element at its new place, which knows the PE as a holder; the
  *	                              holders came with the element
  *
- * The plan is a list of moves, or cuts through the row-major order of an array with extents (core/cut_map.c).
+ * The plan is a list of moves, or cuts through the row-major order of an array with extents
+ * (core/cut_map.c).
  *
- * Seats move along if every element has contributed to as many reductions and scans as any other: then only
- * numbers have to be set. The collection's tables are made anew, as if its elements had been made where they live
- * now: there are no stubs and no guests. With cuts the map is another one, so there are no records of elements
- * away from home, and no leases; and the elements of each PE are a run, so that a call finds its element as in an array
- * that never moved. In an array with extents, moves that are no cuts leave seats where they are, because its seats are
- * where its map says.
+ * Seats move along if every element has contributed to as many reductions and scans as any other:
+ * then only numbers have to be set. The collection's tables are made anew, as if its elements had
+ * been made where they live now: there are no stubs and no guests. With cuts the map is another
+ * one, so there are no records of elements away from home, and no leases; and the elements of each
+ * PE are a run, so that a call finds its element as in an array that never moved. In an array with
+ * extents, moves that are no cuts leave seats where they are, because its seats are where its map
+ * says.
  *
- * From place_bulk to place_open the collection is not `constructed` here. What PEs send that are open already waits.
+ * From place_bulk to place_open the collection is not `constructed` here. What PEs send that are
+ * open already waits.
  */
 #include "bulk.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -38,9 +41,10 @@ static struct bulk *bulk_of(struct collection *c)
 	return p->bulk;
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
-static void check_plan(struct pe *pe, const struct collection *c, const struct bulk *b, const struct place_plan *plan)
+static void check_plan(struct pe *pe, const struct collection *c, const struct bulk *b,
+		       const struct place_plan *plan)
 {
 	const int n_pes = pe->node->job->n_pes;
 
@@ -53,7 +57,7 @@ static void check_plan(struct pe *pe, const struct collection *c, const struct b
 			csd_abort(pe, "cuts of %s that fall at PE %d", c->type->name, p + 1);
 }
 
-/* ---- it has come -------------------------------------------------------------------------------------------------- */
+/* ---- it has come ----------------------------------------------------------------------------- */
 
 bool bulk_waits(struct collection *c, struct cmi_msg *m)
 {
@@ -97,7 +101,8 @@ void bulk_took_last(struct pe *pe, struct collection *c)
 	struct bulk *b = bulk_of(c);
 
 	if (!b->n_awaited)
-		csd_abort(pe, "broken plan: PE %d gets more elements of %s than it awaits", pe->id, c->type->name);
+		csd_abort(pe, "broken plan: PE %d gets more elements of %s than it awaits", pe->id,
+			  c->type->name);
 	b->n_awaited--;
 	maybe_over(pe, c, b);
 }
@@ -123,7 +128,7 @@ void place_bulk(struct pe *pe, struct collection *c, const struct place_plan *pl
 	maybe_over(pe, c, b);
 }
 
-/* ---- open ------------------------------------------------------------------------------------------------------------ */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 static void bulk_free(struct bulk *b)
 {

@@ -13,7 +13,8 @@
 
 #include "../move/place_move.h"
 
-/** Of a collection on a PE, from its plan, or from the first batch that comes before it, until it is open. */
+/** Of a collection on a PE, from its plan, or from the first batch that comes before it, until it
+ * is open. */
 struct bulk {
 	bool begun;               /* the plan is here */
 	bool seats;               /* they move along */
@@ -23,7 +24,8 @@ struct bulk {
 	struct msg_fifo early;    /* ours: batches that came before the plan */
 	struct travel **come;     /* ours: what has come */
 	size_t n_come, cap_come;
-	struct ck_obj **stay;     /* ours until `over`, where seats move: elements that live here and stay */
+	struct ck_obj **stay;     /* ours until `over`, where seats move: elements that live here and
+				   * stay */
 	size_t n_stay;
 	void (*done)(struct pe *pe, struct collection *c, void *arg);
 	void *arg;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk_come.c: all elements that were to come to a PE have come: they get their slots, or become guests.
+ * bulk_come.c: all elements that were to come to a PE have come: they get their slots, or become
+ * guests.
  */
 #include "bulk.h"
 #include "../../core/objects/index.h"
@@ -11,7 +12,8 @@ _Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkInde
 	char index[96];
 
 	index_describe(c->type, i, index, sizeof index);
-	csd_abort(pe, "broken plan: element %s of %s came to PE %d, which is not its place", index, c->type->name, pe->id);
+	csd_abort(pe, "broken plan: element %s of %s came to PE %d, which is not its place", index,
+		  c->type->name, pe->id);
 }
 
 /* Seats move: give it a slot. */
@@ -73,8 +75,9 @@ static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
 		stay_take_holders(pe, t);
 	}
 	if (!c->dynamic && c->n_local != c->n_slots)
-		csd_abort(pe, "broken plan: %llu of %llu elements of %s came to PE %d", (unsigned long long)c->n_local,
-			  (unsigned long long)c->n_slots, c->type->name, pe->id);
+		csd_abort(pe, "broken plan: %llu of %llu elements of %s came to PE %d",
+			  (unsigned long long)c->n_local, (unsigned long long)c->n_slots,
+			  c->type->name, pe->id);
 }
 
 /* Only elements move: they are guests, or back at their seats. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk_leave.c: a plan is carried out: a PE sends its elements that go, brings its records and tables up to date, and finds
- * out from whom it awaits elements.
+ * bulk_leave.c: a plan is carried out: a PE sends its elements that go, brings its records and
+ * tables up to date, and finds out from whom it awaits elements.
  */
 #include "bulk.h"
 #include "../../core/objects/index.h"
@@ -24,7 +24,7 @@ struct one_goes {
 	int32_t to;
 };
 
-/* ---- who goes where ------------------------------------------------------------------------------------------ */
+/* ---- who goes where -------------------------------------------------------------------------- */
 
 static int goes_to(const struct pe *pe, const struct going *g, const struct ck_obj *obj)
 {
@@ -42,7 +42,8 @@ static void await(struct bulk *b, bool *from, int other)
 	from[other] = true;
 }
 
-static void list_moves(struct pe *pe, struct collection *c, struct bulk *b, struct going *g, const struct place_plan *plan)
+static void list_moves(struct pe *pe, struct collection *c, struct bulk *b, struct going *g,
+		       const struct place_plan *plan)
 {
 	bool *from = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *from, "elements that move");
 	size_t n = 0;
@@ -62,7 +63,8 @@ static void list_moves(struct pe *pe, struct collection *c, struct bulk *b, stru
 	free(from);
 }
 
-/* The places that the map gives to this PE, whether they have elements or not; *at is 0 at first. */
+/* The places that the map gives to this PE, whether they have elements or not; *at is 0 at
+ * first. */
 static uint64_t next_place(const struct collection *c, size_t *at)
 {
 	const struct idmap_slot *s;
@@ -74,9 +76,10 @@ static uint64_t next_place(const struct collection *c, size_t *at)
 	return s ? s->key : UINT64_MAX;
 }
 
-/* While all elements live where the map says, the old map and the cuts alone say who sends to whom. Otherwise each PE
- * sends to each. */
-static void list_cuts(struct pe *pe, struct collection *c, struct bulk *b, struct going *g, bool away)
+/* While all elements live where the map says, the old map and the cuts alone say who sends to whom.
+ * Otherwise each PE sends to each. */
+static void list_cuts(struct pe *pe, struct collection *c, struct bulk *b, struct going *g,
+		      bool away)
 {
 	const int n_pes = pe->node->job->n_pes;
 	bool *from = cmi_alloc_zero((size_t)n_pes, sizeof *from, "elements that move");
@@ -88,14 +91,15 @@ static void list_cuts(struct pe *pe, struct collection *c, struct bulk *b, struc
 	}
 	for (size_t at = 0; !away && (place = next_place(c, &at)) != UINT64_MAX;)
 		g->out[cuts_home(g->cuts, place)].expected = true;
-	for (place = cuts_first(g->cuts, pe->id); !away && place < cuts_first(g->cuts, pe->id + 1); place++)
+	for (place = cuts_first(g->cuts, pe->id); !away && place < cuts_first(g->cuts, pe->id + 1);
+	     place++)
 		await(b, from, coll_home(pe, c, place));
 	b->n_awaited -= from[pe->id];
 	g->out[pe->id].expected = false;
 	free(from);
 }
 
-/* ---- it leaves ------------------------------------------------------------------------------------------------ */
+/* ---- it leaves ------------------------------------------------------------------------------- */
 
 static void check_leaves(struct pe *pe, struct ck_obj *obj, int to)
 {
@@ -111,12 +115,15 @@ static void check_leaves(struct pe *pe, struct ck_obj *obj, int to)
 	if (why)
 		csd_abort(pe, "%s cannot move to PE %d now: %s", name, to, why);
 	if (!pe_is_here(pe, to) && !element_has_pup(obj->coll->type))
-		csd_abort(pe, "%s cannot move to PE %d: its type cannot leave its process; declare 'pup %s;' in the .ci file",
-			  name, to, obj->coll->type->name);
+		csd_abort(
+			pe,
+			"%s cannot move to PE %d: its type cannot leave its process; declare 'pup %s;' in the .ci file",
+			name, to, obj->coll->type->name);
 }
 
 /* At home nobody gets a lease. */
-static void take_holders(struct pe *pe, struct travel *t, struct stay *s, const struct going *g, int to)
+static void take_holders(struct pe *pe, struct travel *t, struct stay *s, const struct going *g,
+			 int to)
 {
 	if (!g->cuts && index_home(pe, s->coll, s->index) == to)
 		return;
@@ -183,7 +190,7 @@ static void part(struct pe *pe, struct collection *c, struct bulk *b, struct goi
 	b->n_stay = 0;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* A list of what is in a table, from which some are removed then. The caller frees it. */
 static void **list_of(const struct idmap *m, size_t *n_p)
@@ -222,8 +229,8 @@ static void stays_seated(struct pe *pe, struct collection *c, bool cuts)
 	free(all);
 }
 
-/* The map is another one. A record of an element that lives somewhere ends; what waits for one that does not exist goes
- * to its new home. */
+/* The map is another one. A record of an element that lives somewhere ends; what waits for one that
+ * does not exist goes to its new home. */
 static void away_cut(struct pe *pe, struct collection *c, struct away *a, struct going *g)
 {
 	const int to = cuts_home(g->cuts, index_place(c, a->index));
@@ -295,7 +302,7 @@ static void tables_empty(struct collection *c)
 		idmap_free(&place_of(c)->dyn->here);
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static void with_seats(struct pe *pe, struct collection *c, struct bulk *b, struct going *g)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest.c: a collection at rest: it is closed, so that nothing of it comes to be under way, and each PE says what may move
- * then.
+ * rest.c: a collection at rest: it is closed, so that nothing of it comes to be under way, and each
+ * PE says what may move then.
  */
 #include "bulk.h"
 

@@ -155,7 +155,7 @@ CkCompletion CkCompletionCreate(void)
 	return (CkCompletion){ (uint64_t)pe->id << 32 | ++completions_of(pe)->n_made };
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* These messages count for quiescence, so that quiescence waits for the callbacks that they lead
  * to. */
@@ -177,7 +177,7 @@ static struct completion_msg *message(struct pe *pe, const struct completion *c,
 	return m;
 }
 
-/* ---- the root --------------------------------------------------------------------------------- */
+/* ---- the root -------------------------------------------------------------------------------- */
 
 static void ask_all(struct root *r)
 {
@@ -257,7 +257,7 @@ static void completion_wave_over(struct root *r, const struct sums *s, bool chan
 		ask_later(r);
 }
 
-/* ---- waves -------------------------------------------------------------------------------------- */
+/* ---- waves ----------------------------------------------------------------------------------- */
 
 static void tell_parent(struct pe *pe, struct completion *c)
 {
@@ -278,7 +278,8 @@ static void no_longer(struct pe *pe, struct completion *c)
 	tell_parent(pe, c);
 }
 
-/* When all children have answered, add this PE's own counts as they are now, and pass the sums on. */
+/* When all children have answered, add this PE's own counts as they are now, and pass the sums
+ * on. */
 static void completion_maybe_answer(struct pe *pe, struct completion *c)
 {
 	if (!wave_is_in(pe, &c->wave, root_of(c)))
@@ -371,7 +372,7 @@ static void completion_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-/* ---- what programs call --------------------------------------------------------------------------- */
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 static void check_number(struct pe *pe, const char *what, long n)
 {
@@ -427,7 +428,7 @@ void CkCompletionDone(CkCompletion c)
 	no_longer(pe, d);
 }
 
-/* ---- for the watchdog ------------------------------------------------------------------------------ */
+/* ---- for the watchdog ------------------------------------------------------------------------ */
 
 static void completion_describe(struct pe *pe, struct csd_told *to)
 {
@@ -444,7 +445,7 @@ static void completion_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
-/* ---- the part -------------------------------------------------------------------------------------- */
+/* ---- the part -------------------------------------------------------------------------------- */
 
 #define NO_DETECTOR "it names a detector that nobody can have made"
 

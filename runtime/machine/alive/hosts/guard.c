@@ -28,7 +28,8 @@ enum {
 /** The addresses of all hosts; what the kernel takes at most. */
 enum { ADDRESSES_MOST = (BPF_MAXINSNS - FIXED) / 2 };
 
-static const struct sock_filter ACCEPT = BPF_STMT(BPF_RET | BPF_K, 0xffffffff), DROP = BPF_STMT(BPF_RET | BPF_K, 0);
+static const struct sock_filter ACCEPT = BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+				DROP = BPF_STMT(BPF_RET | BPF_K, 0);
 
 size_t guard_program(const unsigned *address, size_t n, struct sock_filter *f)
 {
@@ -37,7 +38,8 @@ size_t guard_program(const unsigned *address, size_t n, struct sock_filter *f)
 	f[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_B | BPF_ABS, TCP_FLAGS_AT);
 	f[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TCP_SYN, 1, 0);
 	f[at++] = ACCEPT;
-	f[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)SKF_NET_OFF + IP_SOURCE_AT);
+	f[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					       (unsigned)SKF_NET_OFF + IP_SOURCE_AT);
 	for (size_t i = 0; i < n; i++) {
 		f[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, address[i], 0, 1);
 		f[at++] = ACCEPT;
@@ -67,11 +69,13 @@ static size_t sort_unique(unsigned *address, size_t n)
 	return out;
 }
 
-/** Whether a port that a socket listens on is in the address of one of our PEs, where UCX has written it. */
+/** Whether a port that a socket listens on is in the address of one of our PEs, where UCX has
+ * written it. */
 static bool is_of_ucx(const struct cmi *m, uint16_t port)
 {
 	const struct wire_addresses *a = &m->addresses;
-	const unsigned begin = a->at[m->job.my_first_pe], end = a->at[m->job.my_first_pe + m->job.my_n_pes];
+	const unsigned begin = a->at[m->job.my_first_pe],
+		       end = a->at[m->job.my_first_pe + m->job.my_n_pes];
 
 	return memmem(a->bytes + begin, end - begin, &port, sizeof port) != NULL;
 }
@@ -102,7 +106,8 @@ static void guard_all(struct cmi *m, const struct sock_fprog *program)
 	const struct dirent *entry;
 
 	if (!dir)
-		machine_die(m, "node %d cannot guard its TCP ports: /proc/self/fd: %s", m->job.node, strerror(errno));
+		machine_die(m, "node %d cannot guard its TCP ports: /proc/self/fd: %s", m->job.node,
+			    strerror(errno));
 	while ((entry = readdir(dir))) {
 		int fd = atoi(entry->d_name);
 		uint16_t port = entry->d_name[0] == '.' ? 0 : listens(fd);
@@ -123,12 +128,16 @@ void guard_start(struct cmi *m)
 	if (!cmi_env_flag("CK_GUARD", false) || !spans_hosts(m))
 		return;
 	if (!m->pulse)
-		cmi_env_refuse("CK_GUARD", "1", "0 where CK_PEER_TIMEOUT is 0: heartbeats bring the hosts' addresses");
+		cmi_env_refuse(
+			"CK_GUARD", "1",
+			"0 where CK_PEER_TIMEOUT is 0: heartbeats bring the hosts' addresses");
 	address = pulse_addresses(m, &n);
 	n = sort_unique(address, n);
 	if (n > ADDRESSES_MOST)
-		machine_die(m, "CK_GUARD=1 cannot guard a job whose hosts have %zu addresses; the kernel takes %d", n,
-			    ADDRESSES_MOST);
+		machine_die(
+			m,
+			"CK_GUARD=1 cannot guard a job whose hosts have %zu addresses; the kernel takes %d",
+			n, ADDRESSES_MOST);
 	f = cmi_alloc_zero(2 * n + FIXED, sizeof *f, "the guard of ports");
 	program = (struct sock_fprog){.len = (unsigned short)guard_program(address, n, f), .filter = f};
 	guard_all(m, &program);

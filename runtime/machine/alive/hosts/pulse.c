@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pulse.c: see pulse.h. Main opens and closes; in between all state is the thread's, except `wanted`.
+ * pulse.c: see pulse.h. Main opens and closes; in between all state is the thread's, except
+ * `wanted`.
  */
 #include "pulse.h"
 #include "../host_watch.h"
@@ -30,28 +31,31 @@
 
 enum { DEFAULT_S = 30, MOST_S = 1000000 };
 
-/* Questions in CK_PEER_TIMEOUT. A link is known to be away from the first question that goes unanswered, so its time is
- * measured to a 64th; and a network under load may drop some. Twice as many are remembered. */
+/* Questions in CK_PEER_TIMEOUT. A link is known to be away from the first question that goes
+ * unanswered, so its time is measured to a 64th; and a network under load may drop some. Twice as
+ * many are remembered. */
 enum { ASKED_TIMES = 64, ASKED_KEPT = 2 * ASKED_TIMES };
 
-/* Of a time in which this thread had no core, so much counts: of a process that was stopped nothing is known. */
+/* Of a time in which this thread had no core, so much counts: of a process that was stopped nothing
+ * is known. */
 enum { AGED_MOST = 4 }; /* times the time between two questions */
 
-/* Until a neighbour has answered once it is asked more often, for so long. All nodes come here at about the same time,
- * so an answer takes as long as a packet does. */
+/* Until a neighbour has answered once it is asked more often, for so long. All nodes come here at
+ * about the same time, so an answer takes as long as a packet does. */
 static const uint64_t GREET_NS = 1000 * 1000 * 1000, GREET_EVERY_NS = 20 * 1000 * 1000;
 
-/* A node that is silent for CK_PEER_TIMEOUT has so much longer, or the time between two questions, for an answer that is
- * on its way. Meanwhile the nodes that miss one tell each other, and the lowest speaks. The others end when they hear of
- * it; if they do not, they speak themselves after so much longer: it may have had its answer, or not be heard. */
+/* A node that is silent for CK_PEER_TIMEOUT has so much longer, or the time between two questions,
+ * for an answer that is on its way. Meanwhile the nodes that miss one tell each other, and the
+ * lowest speaks. The others end when they hear of it; if they do not, they speak themselves after
+ * so much longer: it may have had its answer, or not be heard. */
 static const uint64_t GRACE_NS = 100 * 1000 * 1000, MUTE_NS = 2ull * 1000 * 1000 * 1000;
 
-/* Of two nodes that miss each other only the lower can be sure to speak for both, as nothing comes through between them.
- * The other one waits so long for the launcher to end it. */
+/* Of two nodes that miss each other only the lower can be sure to speak for both, as nothing comes
+ * through between them. The other one waits so long for the launcher to end it. */
 static const uint64_t LATER_NS = 1000 * 1000 * 1000;
 
-/* A line takes so long to the launcher once it has been read from the pipe, for which we wait so long at most. The
- * launcher throws away what comes after the end. */
+/* A line takes so long to the launcher once it has been read from the pipe, for which we wait so
+ * long at most. The launcher throws away what comes after the end. */
 enum { SPEAK_US = 100 * 1000, READ_MOST_US = 1000 * 1000, READ_LOOK_US = 1000 };
 
 /* A bit of `wanted` for each own device that a connection uses, and one for the connection. */
@@ -79,8 +83,8 @@ struct pulse {
 	int *peer_of;            /* [n_nodes], -1: we do not ask it */
 	unsigned char *left;     /* [n_nodes], it has said good-bye */
 	unsigned char *asks;     /* [n_nodes], it has asked us */
-	/* [n_nodes], WANTED and devices. PEs set bits, the thread reads them at its next turn. Relaxed: nothing else
-	 * comes with it. */
+	/* [n_nodes], WANTED and devices. PEs set bits, the thread reads them at its next turn. Relaxed:
+	 * nothing else comes with it. */
 	_Atomic unsigned char *wanted;
 	uint64_t turn_ns;        /* begin of the last turn, and of the last questions to all */
 	uint64_t asked_ns;
@@ -88,7 +92,8 @@ struct pulse {
 	uint64_t n_asked;        /* questions to all; they have numbers from 1 on */
 	uint64_t asked_age[ASKED_KEPT]; /* of the last ones, by number */
 	bool said;               /* something about nodes that never answer: one line is enough */
-	int claimed;             /* the lowest node that was about to say that one is lost, and when; see lowest_claim */
+	int claimed;             /* the lowest node that was about to say that one is lost, and when; see
+				  * lowest_claim */
 	uint64_t claimed_ns;
 	int end_fd;              /* main writes it, when the thread is to end */
 	pthread_t thread;
@@ -185,14 +190,16 @@ static void send_to_all(struct pulse *p, enum pulse_kind kind, int about, uint64
 			send_to(p, p->peer[i].node, kind, about, stamp);
 }
 
-/** Somebody has said to people that the node is lost. All nodes that we ask do the same, and we end. */
+/** Somebody has said to people that the node is lost. All nodes that we ask do the same, and we
+ * end. */
 static _Noreturn void follow(struct pulse *p, int about)
 {
 	send_to_all(p, PULSE_LOST, about, 0);
 	die_quietly(p->m, 1);
 }
 
-/** The lowest node that is about to speak; INT_MAX: none. A claim that nothing came of is forgotten. */
+/** The lowest node that is about to speak; INT_MAX: none. A claim that nothing came of is
+ * forgotten. */
 static int lowest_claim(const struct pulse *p)
 {
 	return machine_now_ns() - p->claimed_ns > MUTE_NS ? INT_MAX : p->claimed;
@@ -218,7 +225,8 @@ static void answered(struct pulse *p, const struct pulse_packet *q)
 	peer->heard_ns[q->rail] = machine_now_ns();
 }
 
-static void take_packet(struct pulse *p, int way, struct pulse_packet *q, const struct pulse_rail *from)
+static void take_packet(struct pulse *p, int way, struct pulse_packet *q,
+			const struct pulse_rail *from)
 {
 	struct pulse_packet a = {.kind = PULSE_HERE, .rail = q->rail, .to = q->from, .stamp = q->stamp};
 
@@ -257,7 +265,8 @@ static void take_packets(struct pulse *p)
 static bool nap(struct pulse *p, uint64_t ns)
 {
 	struct pollfd fds[PULSE_RAILS + 1] = {{.fd = p->end_fd, .events = POLLIN}};
-	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	const struct timespec t = { .tv_sec = (time_t)(ns / 1000000000u),
+				    .tv_nsec = (long)(ns % 1000000000u) };
 
 	for (int i = 0; i < p->net.n; i++)
 		fds[1 + i] = (struct pollfd){.fd = p->net.at[i].fd, .events = POLLIN};
@@ -291,8 +300,10 @@ static void say_lost(const struct pulse *p, const struct peer *peer, int rail, b
 	print_time(peer->heard_ns[rail], at, sizeof at);
 	if (others) {
 		pulse_net_print(&rails_of(p, peer->node)[rail], address, sizeof address);
-		snprintf(over, sizeof over, "the link to %s is cut; it answers over another one, but UCX uses this one",
-			 address);
+		snprintf(
+			over, sizeof over,
+			"the link to %s is cut; it answers over another one, but UCX uses this one",
+			address);
 	}
 	machine_say("node %d on %s: no sign of life from node %d on %s for %.1f s, the last at %s: %s "
 		    "(CK_PEER_TIMEOUT=%d)",
@@ -323,8 +334,8 @@ static _Noreturn void end_job(struct pulse *p, const struct peer *peer, int rail
 	follow(p, peer->node);
 }
 
-/** It has never answered, so nothing is known: a firewall would look the same. The launcher bounds the start-up, and
- * the job may well run. */
+/** It has never answered, so nothing is known: a firewall would look the same. The launcher bounds
+ * the start-up, and the job may well run. */
 static void warn(struct pulse *p, struct peer *peer)
 {
 	char address[64];
@@ -334,14 +345,15 @@ static void warn(struct pulse *p, struct peer *peer)
 		return;
 	p->said = true;
 	pulse_net_print(rails_of(p, peer->node), address, sizeof address);
-	machine_say("node %d on %s: node %d on %s answers no heartbeat (UDP to %s port %d: a firewall?); if its host is "
-		    "lost, the job may hang (CK_PEER_TIMEOUT=0 sends none)",
-		    p->m->job.node, host_name(p->m, p->m->job.node), peer->node,
-		    host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
+	machine_say(
+		"node %d on %s: node %d on %s answers no heartbeat (UDP to %s port %d: a firewall?); if its host is "
+		"lost, the job may hang (CK_PEER_TIMEOUT=0 sends none)",
+		p->m->job.node, host_name(p->m, p->m->job.node), peer->node,
+		host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
 }
 
-/** For how long a rail that has answered once has been silent: since the first question behind the one answered last. What it
- * did before that question is not known. */
+/** For how long a rail that has answered once has been silent: since the first question behind the
+ * one answered last. What it did before that question is not known. */
 static uint64_t silent_for(const struct pulse *p, const struct peer *peer, int rail)
 {
 	uint64_t first = peer->heard[rail] + 1;
@@ -351,7 +363,8 @@ static uint64_t silent_for(const struct pulse *p, const struct peer *peer, int r
 	return first > p->n_asked ? 0 : p->age_ns - p->asked_age[first % ASKED_KEPT];
 }
 
-/** Whether a node is silent: on all rails, or on one over which UCX sends to it. *rail_p: the rail to speak of. */
+/** Whether a node is silent: on all rails, or on one over which UCX sends to it. *rail_p: the rail
+ * to speak of. */
 static bool is_silent(const struct pulse *p, const struct peer *peer, int *rail_p, bool *others_p)
 {
 	int newest = -1, used = -1;
@@ -526,8 +539,11 @@ void pulse_start(struct cmi *m)
 	p->running = pthread_create(&p->thread, NULL, run, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!p->running)
-		machine_die(m, "node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
-			    "or go without (CK_PEER_TIMEOUT=0)", m->job.node);
+		machine_die(
+			m,
+			"node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
+			"or go without (CK_PEER_TIMEOUT=0)",
+			m->job.node);
 }
 
 unsigned *pulse_addresses(const struct cmi *m, size_t *n_p)

@@ -90,7 +90,8 @@ static bool lists(const char *list, const char *word)
 	return false;
 }
 
-/** A global address of a device that is up, and that is named, or is a loopback or not, as asked. */
+/** A global address of a device that is up, and that is named, or is a loopback or not, as
+ * asked. */
 static bool usable(const struct ifaddrs *a, const char *only, bool loopback)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)a->ifa_addr;
@@ -124,7 +125,8 @@ static void open_one(struct pulse_net *net, const struct ifaddrs *a)
 		return;
 	r.port = 0;
 	len = to_socket(&r, &s);
-	if (bind(fd, (struct sockaddr *)&s, len) || (len = sizeof s, getsockname(fd, (struct sockaddr *)&s, &len))) {
+	if (bind(fd, (struct sockaddr *)&s, len) ||
+	    (len = sizeof s, getsockname(fd, (struct sockaddr *)&s, &len))) {
 		close(fd);
 		return;
 	}
@@ -137,7 +139,8 @@ static void open_one(struct pulse_net *net, const struct ifaddrs *a)
 }
 
 /** One address for each device: of IP version 4, where it has one. */
-static void open_all(struct pulse_net *net, const struct ifaddrs *all, const char *only, bool loopback)
+static void open_all(struct pulse_net *net, const struct ifaddrs *all, const char *only,
+		     bool loopback)
 {
 	static const int families[] = {AF_INET, AF_INET6};
 
@@ -193,7 +196,8 @@ static uint64_t mac_of(const struct pulse_net *net, const struct pulse_packet *p
 	return cmi_mac(net->key, p, sizeof *p - sizeof p->mac);
 }
 
-void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to, struct pulse_packet *p)
+void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to,
+		    struct pulse_packet *p)
 {
 	struct sockaddr_storage s;
 	socklen_t len = to_socket(to, &s);
@@ -201,11 +205,14 @@ void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rai
 	p->magic = MAGIC;
 	p->from = net->node;
 	p->mac = mac_of(net, p);
-	while (sendto(net->at[way].fd, p, sizeof *p, MSG_NOSIGNAL, (struct sockaddr *)&s, len) < 0 && errno == EINTR)
+	while (sendto(net->at[way].fd, p, sizeof *p, MSG_NOSIGNAL, (struct sockaddr *)&s, len) <
+		       0 &&
+	       errno == EINTR)
 		continue;
 }
 
-bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p, struct pulse_rail *from_p)
+bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p,
+		       struct pulse_rail *from_p)
 {
 	/* Whoever sends rubbish all the time must not keep the caller here. */
 	for (int i = 0; i < 64; i++) {

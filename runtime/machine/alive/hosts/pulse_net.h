@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pulse_net.h: the sockets and packets of pulse.h: one UDP socket on each address of this host that others may reach,
- * and short packets under the job's key.
+ * pulse_net.h: the sockets and packets of pulse.h: one UDP socket on each address of this host that
+ * others may reach, and short packets under the job's key.
  *
- * A *rail* of a node is one such address. A packet to a rail leaves by the own address in the same network, so that a
- * pair of rails is one way through the cables.
+ * A *rail* of a node is one such address. A packet to a rail leaves by the own address in the same
+ * network, so that a pair of rails is one way through the cables.
  */
 #ifndef PULSE_NET_H
 #define PULSE_NET_H
@@ -60,8 +60,8 @@ struct pulse_net {
 	} at[PULSE_RAILS];
 };
 
-/** Open a socket on each address, and fill in *name_p. The key is still to be set. UCX_NET_DEVICES limits the devices, if it names
- * any of them. No address: n is 0. */
+/** Open a socket on each address, and fill in *name_p. The key is still to be set. UCX_NET_DEVICES
+ * limits the devices, if it names any of them. No address: n is 0. */
 void pulse_net_open(struct pulse_net *net, int node, struct pulse_name *name_p);
 void pulse_net_close(struct pulse_net *net);
 
@@ -69,11 +69,13 @@ void pulse_net_close(struct pulse_net *net);
 int pulse_net_way(const struct pulse_net *net, const struct pulse_rail *to);
 
 /** Sign a packet and send it. What cannot be sent is lost; that is for the receiver to notice. */
-void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to, struct pulse_packet *p);
+void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to,
+		    struct pulse_packet *p);
 
-/** Take the next packet for this node from a socket; false: there is none. *from_p says where an answer goes. What
- * somebody sent who does not know the key is dropped. */
-bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p, struct pulse_rail *from_p);
+/** Take the next packet for this node from a socket; false: there is none. *from_p says where an
+ * answer goes. What somebody sent who does not know the key is dropped. */
+bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p,
+		       struct pulse_rail *from_p);
 
 /** A rail's address as people write it. */
 void pulse_net_print(const struct pulse_rail *r, char *text, size_t cap);
