@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """format.py [--all]: lines of C that have changed since a base commit are written as .clang-format and CONTRIBUTING.md say.
 
-The base is $FORMAT_BASE, else where this branch left main, else, on main itself, the commit before. Changes that are not
-committed count, too. A changed line is wrong if
+The base is $FORMAT_BASE, else the commit before: FORMAT_BASE=main looks at a whole branch. Changes that are not committed
+count, too. A changed line is wrong if
 
-  - it has more than 100 columns (a tab has 8),
+  - it has more than 100 columns (a tab counts as one),
   - it ends in blanks,
   - clang-format would write it in another way. Where a line is broken and how far in the rest of it begins, where a comment
     behind code begins, and whether braces have blanks inside is the writer's choice: what differs in that only is right.
@@ -35,11 +35,6 @@ def base_commit():
     """None: there is nothing to compare with."""
     if os.environ.get('FORMAT_BASE'):
         return git('rev-parse', '--verify', os.environ['FORMAT_BASE'] + '^{commit}')
-    head = git('rev-parse', 'HEAD')
-    for main in 'origin/main', 'main':
-        base = git('merge-base', 'HEAD', main)
-        if base and base != head:
-            return base
     return git('rev-parse', '--verify', 'HEAD~1')
 
 
@@ -76,7 +71,7 @@ def mistakes(text, path, lines):
     """(line number, what is wrong) in the lines with these numbers."""
     now = text.splitlines()
     for n in sorted(lines):
-        width = len(now[n - 1].expandtabs(8))
+        width = len(now[n - 1])
         if width > COLUMNS:
             yield n, f'{width} columns, more than {COLUMNS}'
         if now[n - 1] != now[n - 1].rstrip():
