@@ -10,11 +10,10 @@
  *
  * The thread that calls CkInit, here "the host's thread", is the first PE of this process: its
  * handlers run inside CkProgress, CkRunUntil and CkFinalize, and nowhere else. Further PEs of the
- * process
- * (+p N, CK_PES) have threads of their own and run by themselves all the time. Between the calls
- * the host's thread may call whatever a handler may call (entries, X_ckNew, CkMyPe, CkExit, ...),
- * except what waits. Other threads of the program may call nothing. A call that breaks these rules
- * ends the job with one line that says what to do.
+ * process (+p N, CK_PES) have threads of their own and run by themselves all the time. Between the
+ * calls the host's thread may call whatever a handler may call (entries, X_ckNew, CkMyPe, CkExit,
+ * ...), except what waits. Other threads of the program may call nothing. A call that breaks these
+ * rules ends the job with one line that says what to do.
  *
  * The .ci file's module needs no main() then: define CK_NO_MAIN where its .def.h is included.
  */

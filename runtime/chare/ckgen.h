@@ -704,8 +704,7 @@ static inline size_t CkGen_align(size_t n) { return (n + 15) & ~(size_t)15; }
 /** The offset of an array of `bytes` bytes that comes after offset `end`. A large array begins on a
  * cache line; at any other address each vector instruction of 64 bytes touches two lines. In
  * examples/matmul dgemm reads slices of 64 kB out of the message; this took an iteration from 690
- * to
- * 600 us (Intel Xeon with AVX-512). */
+ * to 600 us (Intel Xeon with AVX-512). */
 static inline size_t CkGen_place(size_t end, size_t bytes)
 {
 	return bytes < CKGEN_LARGE ? CkGen_align(end) : (end + 63) & ~(size_t)63;

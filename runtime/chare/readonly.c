@@ -6,10 +6,9 @@
  * the node's other PEs.
  *
  * The payload holds the variables in the order of the tables. A plain variable is its bytes. A
- * message
- * (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16, packed if
- * the program packs that type. Each node makes its own message from these bytes, which lives as
- * long as the job.
+ * message (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16,
+ * packed if the program packs that type. Each node makes its own message from these bytes, which
+ * lives as long as the job.
  */
 #include "readonly.h"
 #include "core/shape.h"

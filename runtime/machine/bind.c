@@ -50,8 +50,7 @@ static enum bind_kind choose_kind(const struct cmi *m)
 }
 
 /** Open a topology without hwloc's plugins. They look for graphics and I/O devices, and loading
- * them takes
- * 3 ms, three times as long as all the rest. Only a variable keeps them out. */
+ * them takes 3 ms, three times as long as all the rest. Only a variable keeps them out. */
 static int topology_init(hwloc_topology_t *t_p)
 {
 	static const char VARIABLE[] = "HWLOC_PLUGINS_PATH";

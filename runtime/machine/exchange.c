@@ -267,8 +267,7 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 }
 
 /** Append the addresses in `blob`, which a node has published, to m->addresses, where there is room
- * for
- * *cap bytes. -EPROTO: the lengths in the blob contradict its size. */
+ * for *cap bytes. -EPROTO: the lengths in the blob contradict its size. */
 static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t len, size_t *cap)
 {
 	struct wire_addresses *a = &m->addresses;

@@ -6,10 +6,9 @@
  * locks among themselves.
  *
  * Cost (bench/threads): a switch there and back takes 28 ns (ucontext, which calls the kernel,
- * takes
- * 520 ns); making, running and ending a thread 30 ns; a yield, which goes through the queue, 45 ns.
- * A thread's memory is the pages that its stack has touched, 4 KiB at least. Stacks have a guard
- * below and are used again.
+ * takes 520 ns); making, running and ending a thread 30 ns; a yield, which goes through the queue,
+ * 45 ns. A thread's memory is the pages that its stack has touched, 4 KiB at least. Stacks have a
+ * guard below and are used again.
  *
  * All functions are called on a PE.
  */

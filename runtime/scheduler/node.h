@@ -99,8 +99,7 @@ struct csd_layer {
 	 * times a second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);
 	/** The PE is about to sleep, at `now` ns. Returns for how many us at most, -1: for as long as
-	 * others like;
-	 * 0: it has done something, perhaps sent itself a message, and must look again. */
+	 * others like; 0: it has done something, perhaps sent itself a message, and must look again. */
 	int64_t (*nap)(struct pe *pe, uint64_t now);
 	/** csd_exit was called on this PE. */
 	void (*exiting)(struct pe *pe);

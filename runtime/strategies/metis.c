@@ -5,8 +5,7 @@
  * 1998). It does not know where elements are; its parts are named afterwards so that much stays.
  *
  * Its functions are declared here as version 5.1 has them, with numbers of 32 bits, as Debian
- * builds it. A build with
- * 64 bits is recognised by the size of its table of options, and refused.
+ * builds it. A build with 64 bits is recognised by the size of its table of options, and refused.
  *
  * METIS calls srand() at each call, so equal statistics give equal parts, and then draws by rand();
  * no option of it avoids that. So it draws from a state of its own: in glibc rand() shares its

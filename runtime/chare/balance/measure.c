@@ -10,8 +10,7 @@
  * the same table.
  *
  * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps
- * what runs
- * (node->up.swap_running) looks at the clock, too.
+ * what runs (node->up.swap_running) looks at the clock, too.
  *
  * Time is what the clock on the wall says. Where another program has the core for a while, handlers
  * take longer. How much longer is known for the PE as a whole (core_share.h), and is told as its

@@ -555,8 +555,7 @@ static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env 
 
 /* The fast path is for a PE with one element, mostly a group's. As in element_arrived, n_here and
  * n_entries replace the other checks. Around the handler it takes 99 instructions; deliver_some
- * takes
- * 225. */
+ * takes 225. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	const uint32_t rare = CK_ENV_SPECIAL | CK_ENV_PACKED;

@@ -8,8 +8,7 @@
 #include "call.h"
 
 /** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen, and
- * up to its home what else
- * (section/section_newborn.c). */
+ * up to its home what else (section/section_newborn.c). */
 struct stamp {
 	uint64_t params;          /* bytes of the constructor's parameters */
 	uint64_t epoch;           /* the creator's: names the broadcasts that it keeps for this

@@ -221,8 +221,7 @@ static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e,
 
 /* The calls that are too rare for CkGen_send's fast path: mostly message objects. One that is sent
  * on to another PE takes 58 of 204 instructions less than through send_any (bench/pingpong,
- * handover, on
- * 2 threads). */
+ * handover, on 2 threads). */
 static __attribute__((noinline)) void send_message(const CkGenChare *chare, const CkElement *e,
 						   int entry, void *payload)
 {
@@ -332,9 +331,8 @@ static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, ui
 }
 
 /* For a call to another PE, or in another collection than last time. While the extents are not
- * known here, total is
- * 0. The rare cases are other functions, to which it jumps, so that it keeps little on the
- * stack. */
+ * known here, total is 0. The rare cases are other functions, to which it jumps, so that it keeps
+ * little on the stack. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
 {

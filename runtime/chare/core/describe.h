@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * describe.h: how reports name elements, collections and threads, and what all parts have to say of
- * what waits
- * (`describe` of struct ck_part).
+ * what waits (`describe` of struct ck_part).
  */
 #ifndef CK_DESCRIBE_H
 #define CK_DESCRIBE_H

@@ -8,8 +8,7 @@
 /* ---- priority ---------------------------------------------------------------------------- */
 
 /* Every group that a program can name is announced on this PE, so a call need not wait for
- * group_dep
- * (place/announce.c). Whether such a collection can exist is all that is left to ask. */
+ * group_dep (place/announce.c). Whether such a collection can exist is all that is left to ask. */
 static bool may_be_collection(const struct pe *pe, uint64_t id)
 {
 	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id;

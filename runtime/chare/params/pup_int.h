@@ -2,8 +2,7 @@
 /*
  * pup_int.h: what the files share that run a program's pup functions: pup.c (the modes, bytes,
  * memory, parameters), pup_field.c (strings, callbacks, kept messages), pup_element.c (elements)
- * and pup_check.c
- * (checked mode).
+ * and pup_check.c (checked mode).
  */
 #ifndef CK_PUP_INT_H
 #define CK_PUP_INT_H

@@ -8,10 +8,9 @@
  *
  * All creations of an element go through its home, and so do its calls, except those with a lease
  * (lease.c). So they stay in order without sequence numbers. An element that is destroyed away from
- * home leaves to nowhere
- * (leave.c): first everything that was ever sent to it comes, and what came too late goes back to
- * its home, in order, before home hears that it is gone. So an element that is inserted again gets
- * everything in order, wherever it lives.
+ * home leaves to nowhere (leave.c): first everything that was ever sent to it comes, and what came
+ * too late goes back to its home, in order, before home hears that it is gone. So an element that
+ * is inserted again gets everything in order, wherever it lives.
  *
  * A call of an element that does not exist creates it if the entry method is [createhere] or
  * [createhome]. Any other call waits at the element's home, and is an error once inserting is over

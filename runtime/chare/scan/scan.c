@@ -7,8 +7,7 @@
  * Blocks (default map, groups, cuts): each PE has a run of neighbouring elements, in the order of
  * the PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r,
  * and puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms,
- * CACM
- * 1986.) PEs without elements are the last ones, and take no part.
+ * CACM 1986.) PEs without elements are the last ones, and take no part.
  *
  *	PE            0     1     2      3      4
  *	round 0       0 ->  1 ->  2 ->   3 ->   4

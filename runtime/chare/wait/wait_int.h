@@ -15,8 +15,7 @@ enum { RUN_CLASSES = 16, RUN_CLASS_BYTES = 64 }; /* of memory for runs that is k
 						  * not */
 
 /** The record of an element that has waiting calls or threads. Few elements have one, and not for
- * long
- * (extra.c). */
+ * long (extra.c). */
 struct ck_extra {
 	struct ck_obj *obj;       /* NULL: the element was destroyed meanwhile, or the record is free */
 	uint32_t no;              /* its number */

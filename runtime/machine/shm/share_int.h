@@ -84,8 +84,7 @@ static inline uint64_t share_ref_of(const struct share *s, const void *p)
 }
 
 /** Whether a reference that another process wrote leads to memory that has been handed out and that
- * we have mapped. If so,
- * *room_p is how much of it follows. */
+ * we have mapped. If so, *room_p is how much of it follows. */
 static inline bool share_has(const struct share *s, uint64_t ref, uint64_t *room_p)
 {
 	const uint64_t number = ref >> SHARE_OFFSET_BITS,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * host_table.h: what all nodes have published under one key, read once for a host. Its first node,
- * as the launcher counts
- * (boot_reader), reads the values and writes them into a file without a name; the others map that.
- * So a launcher answers N requests for each host, not for each node. A node that cannot map the
- * file reads for itself. Main thread only.
+ * as the launcher counts (boot_reader), reads the values and writes them into a file without a
+ * name; the others map that. So a launcher answers N requests for each host, not for each node. A
+ * node that cannot map the file reads for itself. Main thread only.
  */
 #ifndef HOST_TABLE_H
 #define HOST_TABLE_H

@@ -83,9 +83,8 @@ enum {
 /* Another core may have read the target last, or this one, or nobody for long. With cores in
  * different caches 64 kB took 27 us when all went through them and 4.6 when none did; in one cache
  * 2.8 and 3.7, and there a reader on this core would lose more. So the first bytes tell; a look at
- * the clock is
- * 25 ns. examples/matmul --n 256 --p 2 by messages, an iteration: 420 us instead of 500 in two
- * caches, as before in one. */
+ * the clock is 25 ns. examples/matmul --n 256 --p 2 by messages, an iteration: 420 us instead of
+ * 500 in two caches, as before in one. */
 static void copy_probing(unsigned char *dst, const unsigned char *src, size_t n)
 {
 	size_t probe = PROBE_BYTES;

@@ -75,11 +75,10 @@ static inline size_t cmi_own_most(void);
  * has a channel's receive buffer and the memory of a message. All lines are asked for before the
  * first is written; memcpy by itself waits for a few at a time. In bare C (Intel Xeon; round trips,
  * each byte written and read) that took 0.76 of memcpy's time at 500 bytes, 0.82 at 1000, 0.79 at
- * 2000, 0.91 at
- * 5000, 0.96 at 10000, 1.0 at 20000; where nobody else has the lines it is as fast. On an AMD EPYC
- * (family 25 model 17, both cores in one cache) channels took 0.97 at 600 bytes, 0.86 at 1000, 0.99
- * at
- * 1500; had all lines been asked for in longer copies, 1.06 at 2000 and 1.15 at 3000 to 10000. */
+ * 2000, 0.91 at 5000, 0.96 at 10000, 1.0 at 20000; where nobody else has the lines it is as fast.
+ * On an AMD EPYC (family 25 model 17, both cores in one cache) channels took 0.97 at 600 bytes,
+ * 0.86 at 1000, 0.99 at 1500; had all lines been asked for in longer copies, 1.06 at 2000 and 1.15
+ * at 3000 to 10000. */
 static inline void cmi_copy_shared(void *dst, const void *src, size_t n)
 {
 	if (n > CMI_LINE && n <= cmi_own_most())

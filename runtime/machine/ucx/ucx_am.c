@@ -42,8 +42,7 @@ enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
 enum { TCP_PACK_MAX = 8000 };
 
 /* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's
- * segment
- * (ucx.c) with its header, so UCX hands it over where it came. */
+ * segment (ucx.c) with its header, so UCX hands it over where it came. */
 enum { TCP_PIECE = 60 << 10 };
 
 /* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy

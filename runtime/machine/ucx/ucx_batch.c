@@ -31,8 +31,7 @@ enum {
 	/* A copy of so many bytes takes a third of the system call that it saves. */
 	RECORD_MOST = 30 << 10,
 	/* What fits into one segment of UCX (ucx.c), and is one packet of the kernel. With 32 kB streams
-	 * of 1 to 30 kB had 0.6 to
-	 * 0.8 of the rate. */
+	 * of 1 to 30 kB had 0.6 to 0.8 of the rate. */
 	SEGMENT_BYTES = (60 << 10) - sizeof(struct cmi_msg),
 	/* A handler that sends now and then does not keep what it has sent for longer. */
 	HOLD_NS = 20 * 1000,

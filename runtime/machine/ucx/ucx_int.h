@@ -151,8 +151,7 @@ void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, cons
 /** Send what waits for one PE; nothing may wait. */
 void ucx_batch_send(struct ucx_ep *e);
 /** A pass of the scheduler has ended: send all that waits. Returns how long something has waited at
- * most, in ns, and
- * 1 if nothing has. Only while w->holds is set. */
+ * most, in ns, and 1 if nothing has. Only while w->holds is set. */
 uint64_t ucx_batch_pass(struct cmi_pe *w);
 ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
 			       size_t bytes, const ucp_am_recv_param_t *param);

@@ -6,10 +6,9 @@
  * writer and one reader. The writer rings with one plain store, which the processor completes while
  * the program goes on. One stack or ring for all senders would need a locked instruction, which
  * waits until everything stored before it, the put's body too, has reached the cache: in bursts of
- * 100 and
- * 1000 a put took 35 and 47 ns with one, and 19 and 21 without. A look costs one load for each PE
- * that has ever bound a channel here, however many channels there are. A writer that is killed
- * leaves the ring whole.
+ * 100 and 1000 a put took 35 and 47 ns with one, and 19 and 21 without. A look costs one load for
+ * each PE that has ever bound a channel here, however many channels there are. A writer that is
+ * killed leaves the ring whole.
  *
  *   struct bell:   | taken | slot 0 | slot 1 | ... | slot n - 1 |
  *

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ends.h: the ends of channels, as the layer of channels offers them to a layer that moves them
- * about
- * (struct csd_upcalls). Neither layer knows the other.
+ * about (struct csd_upcalls). Neither layer knows the other.
  *
  * An end is CSD_END_BYTES bytes of its owner, 8-aligned; what is in them is the channel layer's.
  * All functions are called on the end's PE. An end that moves is ended here and made anew there:

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch.c: the watchdog. It finds out that nothing will ever happen again in the job, and ends it
- * with exit code
- * 125 and a report that says who waits for what (tell.h, watch_text.c).
+ * with exit code 125 and a report that says who waits for what (tell.h, watch_text.c).
  *
  * PE 0 asks in waves over its tree, as quiescence detection does. Two things differ. PE 0 asks only
  * when it has been idle for a while. And a PE answers only when it is about to sleep and nothing

@@ -136,8 +136,7 @@ static inline void *obj_more(struct ck_obj *obj)
 struct collection *coll_get_slow(struct pe *pe, uint64_t id);
 uint64_t coll_new_id(struct pe *pe);
 /** Set up a collection that is in no table. `c` is zeroed; `state` has room for the parts,
- * coll_bytes
- * (struct ck_node). The caller owns both. */
+ * coll_bytes (struct ck_node). The caller owns both. */
 void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state);
 /** Make the collection that all singleton chares of a type point to. The caller frees it. */
 struct collection *coll_of_type(struct pe *pe, const CkGenChare *type);
@@ -179,8 +178,7 @@ int coll_n_runs(const struct pe *pe, const struct collection *c);
 uint64_t coll_slot(const struct collection *c, uint64_t place);
 struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
 /** This PE's elements, one after another: those whose seat is here in index order, then the guests.
- * Begin with
- * *at 0; NULL: no more. Elements may come and go between two calls. */
+ * Begin with *at 0; NULL: no more. Elements may come and go between two calls. */
 struct ck_obj *coll_each(const struct collection *c, uint64_t *at);
 /** The value of *at behind an element of this PE. */
 uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj);

@@ -74,8 +74,7 @@ void elemmap_remove(struct elemmap *m, struct elemmap_slot *s);
 void elemmap_free(struct elemmap *m);
 
 /** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on
- * with
- * *i + 1. */
+ * with *i + 1. */
 static inline struct elemmap_slot *elemmap_each(const struct elemmap *m, uint32_t *i)
 {
 	for (; *i < m->size; ++*i)

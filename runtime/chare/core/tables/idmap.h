@@ -65,8 +65,7 @@ void idmap_free(struct idmap *m);
 void idmap_trim(struct idmap *m);
 
 /** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on
- * with
- * *i + 1. */
+ * with *i + 1. */
 static inline struct idmap_slot *idmap_each(const struct idmap *m, size_t *i)
 {
 	for (; m->slot && *i <= m->mask; ++*i)
