@@ -126,9 +126,9 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	uint32_t least;            /* bytes of a plain call, head included: values only, no attributes that
 				    * delivery must see. UINT32_MAX: there are none; `fits` tells */
 	CkGenFits fits;            /* of other calls; NULL: no parameters */
-	CkGenCall
-		came; /* `call` for a plain call from another process that has more than values: asks
-				    * `fits`, and CkGen_misfit if that says no. NULL: not without delivery */
+	CkGenCall came;            /* `call` for a plain call from another process that has more than
+				    * values: asks `fits`, and CkGen_misfit if that says no. NULL: not
+				    * without delivery */
 	const char *when_text;     /* CKGEN_WHEN: the condition as the program has it */
 } CkGenEntry;
 

@@ -64,13 +64,14 @@ static int poll_all(struct pe *pe)
  * long. */
 enum { IDLE_LOOK_US = 100 * 1000 };
 
-/** The upcall `idle`. A pass listens only while an armed channel waits for a bell. Bells that ring
+/** csd_layer.nap. A pass listens only while an armed channel waits for a bell. Bells that ring
  * at other times tell of puts into marked channels, and of puts that came too early or too late:
  * those leave the job without work, so this is where they are found. */
-static int64_t listen_when_idle(struct pe *pe)
+static int64_t listen_when_idle(struct pe *pe, uint64_t now)
 {
 	struct direct_pe *d = direct_of(pe);
 
+	(void)now;
 	if (!d->n_bell)
 		direct_bells_take(pe, UINT32_MAX);
 	return d->n_bells ? IDLE_LOOK_US : -1;
@@ -232,9 +233,9 @@ const struct csd_layer direct_layer = {
 	.describe = direct_describe,
 	.look = direct_look,
 	.held = direct_held,
+	.nap = listen_when_idle,
 	.up = {
 		.poll = poll_all,
-		.idle = listen_when_idle,
 		.put_arrived = direct_put_arrived,
 		.inside = direct_inside,
 		.ends = &direct_ends,

@@ -41,7 +41,6 @@ static void answered_twice(const struct csd_layer *layer, const char *upcall)
 static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 {
 	ADD(poll);
-	ADD(idle);
 	ADD(put_arrived);
 	ADD(put_piece);
 	ADD(describe);
@@ -105,6 +104,7 @@ void layers_pe_start(struct pe *pe)
 	for (int i = 0; i < node->n_layers; i++) {
 		if (node->layers[i]->pe_start)
 			node->layers[i]->pe_start(pe);
+		pe->n_layers = i + 1;
 		if (node->layers[i]->up.poll)
 			pe->poll = node->layers[i]->up.poll;
 	}
@@ -122,6 +122,7 @@ void layers_pe_stop(struct pe *pe)
 	const struct node *node = pe->node;
 
 	for (int i = node->n_layers; i-- > 0;) {
+		pe->n_layers = i;
 		if (node->layers[i]->up.poll)
 			pe->poll = NULL;
 		if (node->layers[i]->pe_stop)

@@ -37,10 +37,6 @@ struct csd_upcalls {
 	/** In every pass of the loop: find what has arrived without a message and run it. Returns
 	 * how many. Bounded work; between the layer's pe_start and its pe_stop. */
 	int (*poll)(struct pe *pe);
-	/** The PE is about to sleep: look for what passes do not look for. Returns after how many us it
-	 * wants to look again, -1: not unless the PE has had work. Between pe_start and pe_stop of a
-	 * layer that answers `poll`, too. */
-	int64_t (*idle)(struct pe *pe);
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
 	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 			    const void *body, size_t bytes);
@@ -98,8 +94,9 @@ struct csd_layer {
 	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some
 	 * times a second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);
-	/** The PE is about to sleep, at `now` ns. Returns for how many us at most, -1: for as long as
-	 * others like; 0: it has done something, perhaps sent itself a message, and must look again. */
+	/** The PE is about to sleep, at `now` ns: look for what passes do not look for. Returns for how
+	 * many us it may sleep at most, -1: for as long as others like; 0: it has done something,
+	 * perhaps sent itself a message, and must look again. Between pe_start and pe_stop. */
 	int64_t (*nap)(struct pe *pe, uint64_t now);
 	/** csd_exit was called on this PE. */
 	void (*exiting)(struct pe *pe);

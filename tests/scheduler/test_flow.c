@@ -260,20 +260,14 @@ static int h_serve, h_round;
 static bool by_node;
 static atomic_int asked, answered, n_rounds;
 
-static int64_t before_sleep(struct pe *pe)
+static int64_t before_sleep(struct pe *pe, uint64_t now)
 {
+	(void)now;
 	if (pe->id == 0 && asked == n_rounds && n_rounds < ROUNDS) {
 		atomic_store(&asked, n_rounds + 1);
 		wait_for(&answered, n_rounds + 1);
 	}
 	return -1; /* until somebody wakes it */
-}
-
-/* A layer without this is not asked. */
-static int nothing_to_poll(struct pe *pe)
-{
-	(void)pe;
-	return 0;
 }
 
 static void round_arrived(struct pe *pe, struct cmi_msg *m)
@@ -315,7 +309,7 @@ static int sleep_register(struct node *node)
 
 static const struct csd_layer sleep_layer = {
 	.name = "sleep", .node_start = sleep_register, .pe_start = sleep_start,
-	.up = { .poll = nothing_to_poll, .idle = before_sleep },
+	.nap = before_sleep,
 };
 
 static void check_sleep(bool to_the_node)

@@ -103,9 +103,8 @@ struct meter {
 	bool counter, idle_now;
 	int n_arrays;             /* that sync */
 	uint64_t since;           /* ticks: the last change */
-	uint64_t *
-		to; /* what runs and takes time: an element's ticks, `other` or `idle`; NULL: the runtime,
-				   * whose time goes to the handler that follows */
+	uint64_t *to;             /* what runs and takes time: an element's ticks, `other` or `idle`; NULL:
+				   * the runtime, whose time goes to the handler that follows */
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
 	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
 	uint64_t made;            /* constructors of elements: nobody's load */
@@ -280,9 +279,8 @@ struct sync_coll {
 	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
 	struct choice choice;
 	bool told;                /* that the strategy has no answer */
-	uint32_t restless,
-		skip; /* how often the job did not come to rest, one step after the other; so many steps do
-				   * not try */
+	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so
+				   * many steps do not try */
 	uint32_t n_steps;
 };
 

@@ -138,7 +138,7 @@ static void sender_destroy(struct pe *pe, CkChannel *c)
 
 /* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the
  * end is over. */
-void receiver_destroy(struct pe *pe, CkChannel *c)
+static void receiver_destroy(struct pe *pe, CkChannel *c)
 {
 	c->destroyed = c->odd = true;
 	layer_ends(pe)->retire(pe, c->end);

@@ -137,7 +137,6 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 		       struct csd_receiving in, struct named_group *group);
 /** The element whose struct this is; aborts unless it can have channels. */
 struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
-void receiver_destroy(struct pe *pe, CkChannel *c);
 
 /* ---- join.c ---- */
 /** Puts so far: consumed, or made. `now` is for receiving ends. */

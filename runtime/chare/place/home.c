@@ -150,7 +150,8 @@ static bool is_own_call(const struct pe *pe, const struct ck_env *env)
 	return env->head.src_pe == pe->id && !is_switch(pe, env);
 }
 
-void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
+/* It has come for an element that does not live on this PE, its home. Takes the message. */
+static void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
 {
 	const struct elemmap_slot *lives = lives_find(c, i);
 	struct away *a;
@@ -181,24 +182,8 @@ bool place_lives(struct pe *pe, struct collection *c, CkIndex i)
 	return a ? a->pe >= 0 : lives_find(c, i) || element_exists(pe, c, i);
 }
 
-/* A call of an element that its place does not find on this PE. */
-void seek(struct pe *pe, struct collection *c, struct ck_env *env)
-{
-	const CkIndex i = c->sparse ? env->index : index_at(c, env->place);
-	struct ck_obj *obj = coll_local(c, i);
-	struct stay *s;
-
-	if (CSD_LIKELY(obj != NULL))
-		act_on(pe, obj, env);
-	else if ((s = stay_find(c, i)) && (!s->obj || !obj_takes_calls(s->obj)))
-		stay_late(pe, s, env);
-	else if (index_home(pe, c, i) == pe->id)
-		home_sought(pe, c, i, env);
-	else
-		call_lost(pe, c, env);
-}
-
-void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+/* A call, a destruction, a SWITCH or what a part tells has found its element. */
+static void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	if (env->head.handler == ck_handler(pe, PART_PLACE, H_DESTROY)) {
 		csd_msg_free(pe, &env->head);
@@ -215,6 +200,23 @@ void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 	} else {
 		deliver_to(pe, obj, env, false);
 	}
+}
+
+/* A call of an element that its place does not find on this PE. */
+void seek(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const CkIndex i = c->sparse ? env->index : index_at(c, env->place);
+	struct ck_obj *obj = coll_local(c, i);
+	struct stay *s;
+
+	if (CSD_LIKELY(obj != NULL))
+		act_on(pe, obj, env);
+	else if ((s = stay_find(c, i)) && (!s->obj || !obj_takes_calls(s->obj)))
+		stay_late(pe, s, env);
+	else if (index_home(pe, c, i) == pe->id)
+		home_sought(pe, c, i, env);
+	else
+		call_lost(pe, c, env);
 }
 
 /* ---- what its place says --------------------------------------------------------------------- */

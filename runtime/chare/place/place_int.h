@@ -17,13 +17,9 @@
 void place_describe(struct pe *pe, struct csd_told *to);
 
 /* home.c */
-/** What came for an element that does not live on this PE, its home. Takes the message. */
-void home_sought(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);
 void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
 void seek(struct pe *pe, struct collection *c, struct ck_env *env);
 const char *told_misfit(struct pe *pe, const struct cmi_msg *m);
-/** A call, a destruction, a SWITCH or what a part tells has found its element. */
-void act_on(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from);
 
 #endif

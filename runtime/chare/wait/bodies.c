@@ -84,7 +84,7 @@ void runs_trim(struct wait_pe *w)
 
 /* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait
  * for conditions. */
-void run_swap(struct pe *pe, CkGenRun *run)
+static void run_swap(struct pe *pe, CkGenRun *run)
 {
 	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running))
 		pe->node->up.swap_running(pe, run->running);

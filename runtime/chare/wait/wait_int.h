@@ -171,8 +171,6 @@ void run_arrived(struct pe *pe, CkGenRun *run);
  * PE. */
 void runs_leave(struct pe *pe, struct sdag *s);
 void runs_arrived(struct pe *pe, struct sdag *s);
-/** Exchange what runs on the PE and what the run keeps. */
-void run_swap(struct pe *pe, CkGenRun *run);
 /** Free all runs of an element, which wait, and their calls. `told`: callers get their memory
  * back. */
 void runs_drop(struct pe *pe, struct sdag *s, bool told);

@@ -31,9 +31,8 @@ enum { SHARE_LINE = 64, SHARE_OFFSET_BITS = 48 };
 struct share_head {
 	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
 	atomic_bool fled;           /* the node has ended because another is dead (neighbour.c) */
-	_Atomic uint32_t
-		n_whole; /* of the host's first node: how many nodes have mapped all segments; relaxed, as
-				     * mapped */
+	_Atomic uint32_t n_whole;   /* of the host's first node: how many nodes have mapped all segments;
+				     * relaxed, as mapped */
 	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
 };
 

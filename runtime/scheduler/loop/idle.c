@@ -59,10 +59,25 @@ static void cpu_relax(void)
 #endif
 }
 
-/* How long to sleep at most, in us; -1: until woken. */
+/* What the layers let it sleep, in us; -1: until woken. 0: one of them has acted. */
+static int64_t layers_nap_us(struct pe *pe, uint64_t now)
+{
+	int64_t least = -1;
+
+	for (int i = 0; i < pe->n_layers && least; i++) {
+		const struct csd_layer *layer = pe->node->layers[i];
+		const int64_t us = layer->nap ? layer->nap(pe, now) : -1;
+
+		if (us >= 0 && (least < 0 || us < least))
+			least = us;
+	}
+	return least;
+}
+
+/* The same with what the PE itself waits for. */
 static int64_t nap_us(struct pe *pe, uint64_t now)
 {
-	int64_t us = pe->poll && pe->node->up.idle ? pe->node->up.idle(pe) : -1;
+	int64_t us = layers_nap_us(pe, now);
 	uint64_t due = timers_next_ns(pe);
 
 	if (due != UINT64_MAX) {
@@ -84,21 +99,6 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 	return us;
 }
 
-/* What the layers let it sleep, in the same way; some act now. */
-static int64_t layers_nap_us(struct pe *pe, uint64_t now)
-{
-	int64_t least = -1;
-
-	for (int i = 0; i < pe->node->n_layers; i++) {
-		const struct csd_layer *layer = pe->node->layers[i];
-		const int64_t us = layer->nap ? layer->nap(pe, now) : -1;
-
-		if (us >= 0 && (least < 0 || us < least))
-			least = us;
-	}
-	return least;
-}
-
 /* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
  * seq_cst push and load in inbox_push: one of the two sees the other. The count of sleepers and the
  * load of the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the
@@ -106,11 +106,7 @@ static int64_t layers_nap_us(struct pe *pe, uint64_t now)
 static void nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;
-	const int64_t asked = layers_nap_us(pe, now);
-
-	if (!asked)
-		return;
-	const int64_t own = nap_us(pe, now), us = own < 0 || (asked >= 0 && asked < own) ? asked : own;
+	const int64_t us = nap_us(pe, now);
 
 	if (us == 0 || msgq_late(&pe->queue))
 		return;

@@ -79,7 +79,8 @@ void travel_seat_over(struct pe *pe, struct collection *c, struct travel *t)
 	travel_send(pe, index_home(pe, c, t->index), t);
 }
 
-void travel_end(struct pe *pe, struct collection *c, struct travel *t)
+/* It has come. Takes it. */
+static void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 {
 	if (t->obj) {
 		take_seat(pe, c, t);

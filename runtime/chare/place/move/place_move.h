@@ -70,8 +70,6 @@ void travel_take_off(struct node *node, struct travel *t);
 void travel_land(struct node *node, struct travel *t);
 void packed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m);
-/** arrive.c: it has come. Takes it. */
-void travel_end(struct pe *pe, struct collection *c, struct travel *t);
 int travels_init(struct node *node);
 void travels_free(struct node *node);
 

@@ -46,6 +46,13 @@ static void move_up(const struct pe *pe, struct msg_fifo *f,
 	msg_fifo_append(f, &behind);
 }
 
+/* Whether it is a copy of a multicast. */
+static bool is_of_section(const struct pe *pe, const struct cmi_msg *m)
+{
+	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) &&
+	       ((const struct ck_env *)m)->more & CK_MORE_NUMBERED;
+}
+
 /* Multicasts that have come before an insertion is carried out are there when it is: it says which
  * of them its element gets. */
 void resume(struct pe *pe, struct msg_fifo *f)
@@ -81,12 +88,6 @@ bool is_of_all(const struct pe *pe, const struct cmi_msg *m)
 {
 	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) &&
 	       ((const struct ck_env *)m)->more & CK_MORE_OF_ALL;
-}
-
-bool is_of_section(const struct pe *pe, const struct cmi_msg *m)
-{
-	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) &&
-	       ((const struct ck_env *)m)->more & CK_MORE_NUMBERED;
 }
 
 void drop_copies(struct pe *pe, struct msg_fifo *f)

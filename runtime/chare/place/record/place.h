@@ -67,9 +67,8 @@ void place_may_leave(struct pe *pe, struct ck_obj *obj);
 
 /** What takes an element's slot at its seat while the element is away. */
 struct stub {
-	struct ck_obj
-		obj; /* first; n_contributed: reductions to which its contributions have come. OBJ_STUB, unless
-				   * the element is back and has the slot again: OBJ_LATE */
+	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come.
+				   * OBJ_STUB, unless the element is back and has the slot again: OBJ_LATE */
 	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
 	uint32_t n_sent;          /* once it is back or destroyed: how many it sent */
 	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is

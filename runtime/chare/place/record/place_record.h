@@ -211,8 +211,6 @@ bool is_told(const struct pe *pe, const struct cmi_msg *m);
 /** Whether a message is a copy of what has gone to all elements. / Drop such messages. */
 bool is_of_all(const struct pe *pe, const struct cmi_msg *m);
 void drop_copies(struct pe *pe, struct msg_fifo *f);
-/** Whether a message is a copy of a multicast. */
-bool is_of_section(const struct pe *pe, const struct cmi_msg *m);
 void away_fini(struct pe *pe, struct collection *c);
 /** Whether a PE asks for a lease with it. / It gets none. Takes the message. */
 bool is_switch(const struct pe *pe, const struct ck_env *env);

@@ -507,7 +507,8 @@ void pulse_open(struct cmi *m)
 	pulse_net_open(&p->net, m->job.node, &p->mine);
 }
 
-void pulse_describe(const struct cmi *m, struct pulse_name *name_p)
+/* Zeroes when there is no pulse. */
+static void pulse_describe(const struct cmi *m, struct pulse_name *name_p)
 {
 	memset(name_p, 0, sizeof *name_p);
 	if (m->pulse)

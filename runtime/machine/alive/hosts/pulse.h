@@ -34,8 +34,6 @@ struct pulse_name;
 /** Main, job known. Opens the sockets in a job of several hosts, unless CK_PEER_TIMEOUT is 0; then
  * m->pulse is set. */
 void pulse_open(struct cmi *m);
-/** Main. What other nodes need to know of ours; zeroes when there is no pulse. */
-void pulse_describe(const struct cmi *m, struct pulse_name *name_p);
 /** Main. What node `node` has published. */
 void pulse_learn(struct cmi *m, int node, const struct pulse_name *name);
 /** Main, when all are learnt. Asks the neighbours, waits a moment for their first answers, and
