@@ -21,6 +21,7 @@ compares the lists, --spine prints the folders of the spine, and their lines. Th
 
 import argparse
 import collections
+import functools
 import glob
 import hashlib
 import os
@@ -53,26 +54,24 @@ BASIC = ['examples/hello/hello', 'examples/stencil/stencil', 'examples/matmul/ma
 
 # ---- the lists ---------------------------------------------------------------------------------
 
-class Room:
-    """A folder that may be left out, and the names of others that it calls."""
-
-    def __init__(self, folder, calls):
-        self.folder = folder
-        self.calls = calls
-
-    def has(self, file):
-        return file.startswith(self.folder + '/')
+def lists():
+    return sorted(glob.glob('runtime/rooms.list') + glob.glob('runtime/*/rooms.list'))
 
 
 def read_rooms():
+    """The folders that may be left out."""
     rooms = []
-    for path in sorted(glob.glob('runtime/rooms.list') + glob.glob('runtime/*/rooms.list')):
+    for path in lists():
         with open(path, encoding='utf-8') as f:
             for words in (line.split() for line in f):
                 if words[:1] == ['room']:
-                    calls = [w for w in words[2:] if '(' not in w and w not in ('calls', ':')]
-                    rooms.append(Room(f'{os.path.dirname(path)}/{words[1]}', calls))
+                    rooms.append(f'{os.path.dirname(path)}/{words[1]}')
     return rooms
+
+
+def room_of(rooms, file):
+    """The innermost one that has the file, or None."""
+    return max((r for r in rooms if file.startswith(r + '/')), key=len, default=None)
 
 
 def read_tests():
@@ -85,10 +84,10 @@ def read_tests():
     return tests
 
 
+@functools.lru_cache(maxsize=None)
 def left_out(names):
     """Which folders go when these do, as make finds them."""
-    lists = sorted(glob.glob('runtime/rooms.list') + glob.glob('runtime/*/rooms.list'))
-    done = subprocess.run(['awk', '-v', f'without={names}', '-f', 'runtime/rooms.awk', *lists], check=True, text=True,
+    done = subprocess.run(['awk', '-v', f'without={names}', '-f', 'runtime/rooms.awk', *lists()], check=True, text=True,
                           stdout=subprocess.PIPE)
     return done.stdout.split()
 
@@ -99,15 +98,13 @@ def check_lists(rooms, build):
     calls = layers.Calls()
     calls.read(objects)
     for file, symbol, other in calls:
-        gone = next((r for r in reversed(rooms) if r.has(other)), None)
-        room = next((r for r in reversed(rooms) if r.has(file)), None)
-        if not gone or gone is room or file in TABLES:
+        gone, room = room_of(rooms, other), room_of(rooms, file)
+        if not gone or gone == room or file in TABLES:
             continue
         if not room:
-            wrong.append(f'{file}: calls {symbol} of {gone.folder}, which may be left out')
-        elif room.folder not in left_out(gone.folder):
-            wrong.append(f'{os.path.dirname(room.folder)}/rooms.list: {room.folder} calls {symbol} of {gone.folder} '
-                         'and does not say so')
+            wrong.append(f'{file}: calls {symbol} of {gone}, which may be left out')
+        elif room not in left_out(gone):
+            wrong.append(f'{os.path.dirname(room)}/rooms.list: {room} calls {symbol} of {gone} and does not say so')
     return wrong
 
 
@@ -220,12 +217,11 @@ def print_spine():
 
 
 def choose(rooms, options):
-    folders = [r.folder for r in rooms]
     if options.room:
         return [f'runtime/{options.room}'.replace('runtime/runtime/', 'runtime/')] if options.room != 'all' else ['all']
     if options.one is not None:
-        return [random.Random(options.one or draw.commit()).choice(folders), 'all']
-    return [*folders, 'all']
+        return [random.Random(options.one or draw.commit()).choice(rooms), 'all']
+    return [*rooms, 'all']
 
 
 def main():
