@@ -100,6 +100,8 @@ static int sum_of(int n, const int *values)
 
 /* The node that it comes from dies, and the launcher must hear of that while this child lives. The test kills it: its
  * number is in the file that LINGER names, and so is whether it came to its end. */
+static int written[2]; /* a pipe that the child closes when its number is in the file */
+
 static void linger(void)
 {
 	const char *path = getenv("LINGER");
@@ -111,10 +113,21 @@ static void linger(void)
 		_exit(1);
 	fprintf(file, "%d", (int)getpid());
 	fflush(file);
+	close(written[1]);
 	sleep(40);
 	fprintf(file, " waited in vain");
 	fclose(file);
 	_exit(0);
+}
+
+/* Some launchers end the child at once when the parent dies, so its number must be written before. */
+static void die_beside_it(void)
+{
+	char none;
+
+	close(written[1]);
+	CHECK(read(written[0], &none, 1) == 0);
+	raise(SIGKILL);
 }
 
 /* Returns only from "return". */
@@ -168,8 +181,11 @@ static pid_t spawn(void)
 /* Whether this is the child, which goes on as the parent does. */
 static bool forks(const char *how, int n, const int *values, int *status_p)
 {
-	pid_t child = begins(how, "spawn") ? spawn() : fork();
+	pid_t child;
 
+	if (begins(how, "linger"))
+		CHECK(pipe(written) == 0);
+	child = begins(how, "spawn") ? spawn() : fork();
 	if (child == 0) {
 		in_child(how, n, values);
 		return true;
@@ -178,7 +194,7 @@ static bool forks(const char *how, int n, const int *values, int *status_p)
 	if (begins(how, "ask"))
 		ask(child);
 	if (begins(how, "linger"))
-		raise(SIGKILL);
+		die_beside_it();
 	CHECK(waitpid(child, status_p, 0) == child);
 	return false;
 }

@@ -611,7 +611,8 @@ static void describe_scan(struct pe *pe, const struct collection *c, uint32_t no
 		snprintf(more, sizeof more, "%s, %s", s->how->name, kind_name(is_exclusive(s)));
 		w.more = more;
 		w.is_open = true;
-		describe_stage(pe, c, s, stage, sizeof stage);
+		if (!m.n) /* it has no stage before */
+			describe_stage(pe, c, s, stage, sizeof stage);
 	}
 	tell_for_all(to, &w, &m);
 }
