@@ -120,7 +120,7 @@ static void linger(void)
 	_exit(0);
 }
 
-/* Some launchers end the child at once when the parent dies, so its number must be written before. */
+/* Some launchers end the child with its parent, so its number must be written before. */
 static void die_beside_it(void)
 {
 	char none;

@@ -108,7 +108,7 @@ def one(name, number, options):
 def run_command(name, options):
     """Its outcome, and how many trials passed, failed and were skipped."""
     program, full, short = COMMANDS[name]
-    words = [program, '-b', options.build, *(short if options.short else full)]
+    words = [program, '-b', options.build, '--seed', str(options.seed), *(short if options.short else full)]
     start = time.monotonic()
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

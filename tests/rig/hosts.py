@@ -59,7 +59,8 @@ def commands(options):
     launcher, found, seen = f'{options.build}/bin/ckrun', [], set()
     for case in tables.all_cases(options.build):
         shape = case.name.rsplit(' ', 1)[-1]
-        if case.group not in GROUPS or shape != '2x1' or case.command[0] != launcher:
+        # Where all nodes end with 1 at once, srun may end them first, and tell that.
+        if case.group not in GROUPS or shape != '2x1' or case.command[0] != launcher or ('exit', '1') in case.checks:
             continue
         words = case.command[case.command.index('--ppn') + 2:]
         key = repr((sorted(case.env.items()), words))

@@ -116,7 +116,7 @@ static struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m)
 		return m;
 	if (m->flags & CMI_F_HERE) {
 		m = ck_leaving(pe, dst_pe, m);
-	} else {
+	} else if (env->entry < coll_get(pe, env->coll)->type->n_entries) { /* else its receiver tells */
 		e = &coll_get(pe, env->coll)->type->entries[env->entry];
 		if ((e->flags & CKGEN_MESSAGE) && e->message && e->message->pack &&
 		    !(env->flags & (CK_ENV_PACKED | CK_CALL_REDUCED)))
