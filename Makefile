@@ -99,7 +99,7 @@ CKTRACE  := $(B)/bin/cktrace
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A benchmark is one file x.c, as a test is, with x.ci beside it when it has chares.
-BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
+BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c bench/lb_read.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
@@ -216,6 +216,7 @@ $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(B
 $(B)/runtime/machine/boot/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
+$(B)/bench/strategies: $(B)/bench/lb_read.o
 
 $(EXAMPLE_BINS): $(LIB)
 # Benchmarks may look inside, and measure what programs get.

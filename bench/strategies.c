@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../runtime/strategies/loads/lb_dump.h"
+#include "lb_read.h"
 #include "../runtime/strategies/strategies.h"
 
 enum { CALLS = 5 };

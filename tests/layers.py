@@ -79,7 +79,7 @@ INCLUDES = {
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'lb_dump.h',
+    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', *SCHEDULER],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
@@ -100,7 +100,7 @@ INCLUDES = {
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
-    'tests/chare': ['check_*.h', 'runtime/chare/*', 'runtime/strategies/*', *SCHEDULER],
+    'tests/chare': ['check_*.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', *SCHEDULER],
     'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],
 }
 # System headers that one folder alone may include, or two.

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../../runtime/chare/balance/balance_int.h"
-#include "../../runtime/strategies/loads/lb_dump.h"
+#include "../../bench/lb_read.h"
 #include "lb_make.h"
 
 static const struct balance_node with_auto = { .automatic = true, .tolerance = 0.05 };

@@ -13,6 +13,7 @@
 
 #include "check_skip.h"
 #include "lb_make.h"
+#include "../../bench/lb_read.h"
 #include "../../runtime/strategies/loads/lb_dump.h"
 
 enum { WHY = 160 };

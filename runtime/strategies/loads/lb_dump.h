@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lb_dump.h: statistics as text (CK_LB_DUMP), so that a strategy can be tried on what a program
- * really did. A file is a row of records, one for each step; they can be put together with cat and
- * cut apart at the lines "end".
+ * really did; bench/lb_read.c reads it. A file is a row of records, one for each step; they can be
+ * put together with cat and cut apart at the lines "end".
  *
  *	chard-lb 1
  *	array Block step 12 tolerance 0.05
@@ -28,20 +28,5 @@
 /** Append a record. `array` is its type's name, one word. 0, or a negative errno of the file. */
 int lb_dump_write(FILE *f, const char *array, const CkLBStats *s)
 	__attribute__((warn_unused_result));
-
-/** A record that was read. */
-struct lb_dump {
-	CkLBStats s;              /* s.element and so on belong to this struct */
-	char array[64];
-};
-
-/** Read the next record of the file; *line is the number of the line that comes next, 1 at first.
- * Returns 1; 0: the file has ended; -1: it is damaged, and `why` says where and how. Only after 1
- * the caller owns *d. */
-int lb_dump_read(FILE *f, size_t *line, struct lb_dump *d, char *why, size_t len)
-	__attribute__((warn_unused_result));
-
-/** Free what lb_dump_read gave. */
-void lb_dump_free(struct lb_dump *d);
 
 #endif
