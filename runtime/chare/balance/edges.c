@@ -39,10 +39,7 @@ static struct edge_record *edge_of(struct edges *e, CkIndex from, CkIndex to)
 
 	if (at)
 		return &e->list[at - 1];
-	if (e->n == e->cap) {
-		e->cap = e->cap ? 2 * e->cap : 64;
-		e->list = cmi_realloc(e->list, e->cap, sizeof(*e->list), "load balancing");
-	}
+	CMI_ONE_MORE(e->list, e->n, e->cap, "load balancing");
 	e->list[e->n] = (struct edge_record){ .from = from, .to = to };
 	idmap_add(&e->at, key, e->n + 1);
 	return &e->list[e->n++];

@@ -22,10 +22,7 @@ void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_rel
 {
 	struct closed *k = closed_of(c);
 
-	if (k->n == k->cap) {
-		k->cap = k->cap ? 2 * k->cap : 16;
-		k->list = cmi_realloc(k->list, k->cap, sizeof *k->list, "calls that wait for elements");
-	}
+	CMI_ONE_MORE(k->list, k->n, k->cap, "calls that wait for elements");
 	env->head.src_pe = pe->id;
 	k->list[k->n++] = (struct held_call){ env, send };
 }

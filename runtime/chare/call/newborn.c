@@ -215,10 +215,7 @@ const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static void keep(struct pe *pe, struct newborns *n, const struct ck_env *env)
 {
-	if (n->n_kept == n->cap_kept) {
-		n->cap_kept = n->cap_kept ? 2 * n->cap_kept : 4;
-		n->kept = cmi_realloc(n->kept, n->cap_kept, sizeof *n->kept, "broadcasts for new elements");
-	}
+	CMI_ONE_MORE(n->kept, n->n_kept, n->cap_kept, "broadcasts for new elements");
 	n->kept[n->n_kept++] = (struct kept_bcast){ own_copy(pe, env), n->n_open };
 	n->n_open = 0;
 }
@@ -241,10 +238,7 @@ static void carried_out(struct pe *pe, struct collection *c, uint64_t epoch)
 
 static void debt_add(struct newborns *n, struct debt d)
 {
-	if (n->n_debts == n->cap_debts) {
-		n->cap_debts = n->cap_debts ? 2 * n->cap_debts : 4;
-		n->debts = cmi_realloc(n->debts, n->cap_debts, sizeof *n->debts, "broadcasts for new elements");
-	}
+	CMI_ONE_MORE(n->debts, n->n_debts, n->cap_debts, "broadcasts for new elements");
 	n->debts[n->n_debts++] = d;
 }
 
@@ -348,10 +342,7 @@ void newborn_gone(struct pe *pe, struct collection *c, CkIndex i)
 
 static void hold(struct newborn *y, struct ck_env *env)
 {
-	if (y->n_held == y->cap_held) {
-		y->cap_held = y->cap_held ? 2 * y->cap_held : 4;
-		y->held = cmi_realloc(y->held, y->cap_held, sizeof(*y->held), "broadcasts for new elements");
-	}
+	CMI_ONE_MORE(y->held, y->n_held, y->cap_held, "broadcasts for new elements");
 	/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
 	atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 	y->held[y->n_held++] = env;

@@ -86,10 +86,7 @@ void pup_note_block(struct CkPupEr *p, struct pup_gone block)
 	if (block.p && block.memory == CKGEN_MALLOC && malloc_usable_size(block.p) < block.bytes)
 		pup_fault(p, "calls pup_alloc for %zu bytes of memory that has %zu", block.bytes,
 			  malloc_usable_size(block.p));
-	if (look->n_blocks == look->room) {
-		look->room = look->room ? 2 * look->room : 16;
-		look->block = cmi_realloc(look->block, look->room, sizeof *look->block, "a check of an element");
-	}
+	CMI_ONE_MORE(look->block, look->n_blocks, look->room, "a check of an element");
 	look->block[look->n_blocks++] = block;
 }
 

@@ -87,10 +87,7 @@ void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 {
 	if (!at || !bytes)
 		return;
-	if (all->n == all->room) {
-		all->room = all->room ? 2 * all->room : 16;
-		all->piece = cmi_realloc(all->piece, all->room, sizeof *all->piece, "the memory of an element");
-	}
+	CMI_ONE_MORE(all->piece, all->n, all->room, "the memory of an element");
 	all->piece[all->n++] = (struct csd_piece){ at, bytes };
 }
 

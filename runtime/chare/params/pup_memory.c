@@ -104,10 +104,7 @@ void pup_let_go(struct CkPupEr *p, struct pup_gone gone)
 {
 	if (!gone.p)
 		return;
-	if (p->n_gone == p->room) {
-		p->room = p->room ? 2 * p->room : 16;
-		p->gone = cmi_realloc(p->gone, p->room, sizeof *p->gone, "an element that is deleted");
-	}
+	CMI_ONE_MORE(p->gone, p->n_gone, p->room, "an element that is deleted");
 	p->gone[p->n_gone++] = gone;
 }
 

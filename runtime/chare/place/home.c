@@ -35,11 +35,7 @@ static struct sender *sender_of(struct away *a, int pe)
 	for (uint32_t i = 0; i < a->n_senders; i++)
 		if (a->senders[i].pe == pe)
 			return &a->senders[i];
-	if (a->n_senders == a->cap_senders) {
-		a->cap_senders = a->cap_senders ? 2 * a->cap_senders : 4;
-		a->senders = cmi_realloc(a->senders, a->cap_senders, sizeof(*a->senders),
-					 "the callers of an element");
-	}
+	CMI_ONE_MORE(a->senders, a->n_senders, a->cap_senders, "the callers of an element");
 	a->senders[a->n_senders] = (struct sender){ pe, 0 };
 	return &a->senders[a->n_senders++];
 }

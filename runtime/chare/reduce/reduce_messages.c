@@ -202,10 +202,7 @@ static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m
 	size_t n = 0, cap = 0;
 
 	while ((e = CkReductionSet_next(m, e))) {
-		if (n == cap) {
-			cap = cap ? 2 * cap : 64;
-			list = cmi_realloc(list, cap, sizeof *list, "a set");
-		}
+		CMI_ONE_MORE(list, n, cap, "a set");
 		list[n++] = (struct entry){ index_key(type, e->index), e };
 	}
 	if (n)

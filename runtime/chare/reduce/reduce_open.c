@@ -44,13 +44,7 @@ static void note_done(struct collection *c, uint32_t no)
 	struct reduce_coll *all = reductions_of(c);
 
 	if (no != all->n_done) {
-		if (all->n_ahead == all->cap_ahead) {
-			size_t cap = all->cap_ahead ? all->cap_ahead * 2 : 16;
-			uint32_t *ahead = cmi_realloc(all->ahead, cap, sizeof(*ahead), "a reduction");
-
-			all->ahead = ahead;
-			all->cap_ahead = cap;
-		}
+		CMI_ONE_MORE(all->ahead, all->n_ahead, all->cap_ahead, "a reduction");
 		all->ahead[all->n_ahead++] = no;
 		return;
 	}

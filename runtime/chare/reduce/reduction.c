@@ -196,10 +196,7 @@ void reduction_take_astray(struct reduction *r, uint64_t n_local, uint64_t ordin
 void reduction_take_message(struct pe *pe, struct reduction *r, int child, CkIndex key,
 			    struct ck_env *env)
 {
-	if (r->n_pieces == r->cap_pieces) {
-		r->cap_pieces = r->cap_pieces ? 2 * r->cap_pieces : 8;
-		r->pieces = cmi_realloc(r->pieces, r->cap_pieces, sizeof *r->pieces, "a reduction");
-	}
+	CMI_ONE_MORE(r->pieces, r->n_pieces, r->cap_pieces, "a reduction");
 	r->pieces[r->n_pieces++] = (struct piece){ child, key, env };
 	if (r->how->streamable && r->n_pieces == 2) {
 		r->pieces[0].env = reducer_merge(pe, r->how, r->pieces, 2);

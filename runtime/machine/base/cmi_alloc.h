@@ -40,6 +40,16 @@ static inline void *cmi_realloc(void *old, size_t n, size_t bytes, const char *w
 	return cmi_must_have(reallocarray(old, n ? n : 1, bytes), n * bytes, what);
 }
 
+/** Room for one more in a list that has `n` elements and room for `cap`, in any integer type. It
+ * doubles, so that n calls copy fewer than 2n elements. */
+#define CMI_ONE_MORE(list, n, cap, what)                                                     \
+	do {                                                                                 \
+		if ((n) == (cap)) {                                                          \
+			(cap) = (cap) ? 2 * (cap) : 8;                                       \
+			(list) = cmi_realloc((list), (size_t)(cap), sizeof *(list), (what)); \
+		}                                                                            \
+	} while (0)
+
 /** Zeroed; bytes must be a multiple of align, a power of two. */
 static inline void *cmi_alloc_aligned(size_t align, size_t bytes, const char *what)
 {

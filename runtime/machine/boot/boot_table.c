@@ -9,10 +9,7 @@
 
 void boot_table_add(struct boot_table *t, const char *key, const char *text)
 {
-	if (t->n == t->cap) {
-		t->cap = t->cap ? 2 * t->cap : 64;
-		t->entries = cmi_realloc(t->entries, t->cap, sizeof(*t->entries), "start-up");
-	}
+	CMI_ONE_MORE(t->entries, t->n, t->cap, "start-up");
 	t->entries[t->n++] = (struct boot_entry){
 		cmi_must_have(strdup(key), strlen(key) + 1, "start-up"),
 		cmi_must_have(strdup(text), strlen(text) + 1, "start-up"),

@@ -50,11 +50,7 @@ static void timer_push(struct pe *pe, struct timer t)
 {
 	struct csd_timers *ts = pe->timers;
 
-	if (pe->n_timers == ts->cap) {
-		size_t cap = ts->cap ? ts->cap * 2 : 16;
-		ts->heap = cmi_realloc(ts->heap, cap, sizeof *ts->heap, "timers");
-		ts->cap = cap;
-	}
+	CMI_ONE_MORE(ts->heap, pe->n_timers, ts->cap, "timers");
 	size_t i = pe->n_timers++;
 
 	while (i > 0 && timer_before(&t, &ts->heap[(i - 1) / 2])) {
@@ -173,12 +169,7 @@ static int hook_add(int condition, struct hook h)
 
 	while (i < hs->on[condition].n && hs->on[condition].v[i].fn)
 		i++;
-	if (i == hs->on[condition].cap) {
-		int cap = i ? i * 2 : 4;
-		hs->on[condition].v = cmi_realloc(hs->on[condition].v, (size_t)cap,
-						  sizeof *hs->on[condition].v, "hooks");
-		hs->on[condition].cap = cap;
-	}
+	CMI_ONE_MORE(hs->on[condition].v, i, hs->on[condition].cap, "hooks");
 	if (i == hs->on[condition].n)
 		hs->on[condition].n++;
 	hs->on[condition].v[i] = h;

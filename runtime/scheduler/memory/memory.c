@@ -82,11 +82,7 @@ static struct msg_slab *slab_new(struct pe *pe, unsigned cls)
 {
 	struct msg_pool *pool = &pe->pool;
 
-	if (pool->n_slabs == pool->cap_slabs) {
-		size_t cap = pool->cap_slabs ? pool->cap_slabs * 2 : 64;
-		pool->slabs = cmi_realloc(pool->slabs, cap, sizeof *pool->slabs, "messages");
-		pool->cap_slabs = cap;
-	}
+	CMI_ONE_MORE(pool->slabs, pool->n_slabs, pool->cap_slabs, "messages");
 	struct msg_slab *slab = &pool->slabs[pool->n_slabs];
 
 	*slab = (struct msg_slab){ .cls = (uint8_t)cls };

@@ -45,11 +45,7 @@ static struct msg_heap_item item_of(struct msgq *q, struct cmi_msg *m)
 
 static void item_push(struct msgq *q, struct cmi_msg *m)
 {
-	if (q->n_heap == q->cap_heap) {
-		size_t cap = q->cap_heap ? q->cap_heap * 2 : 256;
-		q->heap = cmi_realloc(q->heap, cap, sizeof *q->heap, "prioritised messages");
-		q->cap_heap = cap;
-	}
+	CMI_ONE_MORE(q->heap, q->n_heap, q->cap_heap, "prioritised messages");
 	const struct msg_heap_item item = item_of(q, m);
 	size_t i = q->n_heap++;
 

@@ -100,13 +100,7 @@ static int compare_priority(const struct cmi_msg *a, const struct cmi_msg *b)
 /* An empty stream, which the caller fills. */
 static struct stream *add_stream(struct msgq_random *r, int src_pe, int apart)
 {
-	if (r->n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 16;
-		struct stream **streams = cmi_realloc(r->streams, cap, sizeof(*streams), "the randomised queue");
-
-		r->streams = streams;
-		r->cap = cap;
-	}
+	CMI_ONE_MORE(r->streams, r->n, r->cap, "the randomised queue");
 	struct stream *s = cmi_alloc_zero(1, sizeof *s, "the randomised queue");
 
 	msg_fifo_init(&s->fifo);

@@ -55,10 +55,7 @@ uint64_t spans_last(const struct spans *s, int root)
 
 static void put(struct spans *s, uint32_t i, struct span what)
 {
-	if (s->n == s->cap) {
-		s->cap = s->cap ? 2 * s->cap : 4;
-		s->list = cmi_realloc(s->list, s->cap, sizeof *s->list, "what was broadcast");
-	}
+	CMI_ONE_MORE(s->list, s->n, s->cap, "what was broadcast");
 	memmove(s->list + i + 1, s->list + i, (s->n++ - i) * sizeof *s->list);
 	s->list[i] = what;
 	s->quick = NULL;

@@ -38,13 +38,7 @@ void destroy_later(struct pe *pe, struct ck_obj *obj)
 	struct doomed *d = doomed_of(pe);
 
 	obj_drop_calls(pe, obj);
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 64;
-		struct ck_obj **objs = cmi_realloc(d->objs, cap, sizeof(*objs), "chares that are destroyed");
-
-		d->objs = objs;
-		d->cap = cap;
-	}
+	CMI_ONE_MORE(d->objs, d->n, d->cap, "chares that are destroyed");
 	d->objs[d->n++] = obj;
 	ask_for_end(pe, d);
 }

@@ -95,11 +95,7 @@ static void add_holder(struct stay *s, int pe)
 	for (uint32_t i = 0; i < s->n_holders; i++)
 		if (s->holders[i] == pe)
 			return;
-	if (s->n_holders == s->cap_holders) {
-		s->cap_holders = s->cap_holders ? 2 * s->cap_holders : 4;
-		s->holders = cmi_realloc(s->holders, s->cap_holders, sizeof(*s->holders),
-					 "the callers of an element");
-	}
+	CMI_ONE_MORE(s->holders, s->n_holders, s->cap_holders, "the callers of an element");
 	s->holders[s->n_holders++] = pe;
 }
 

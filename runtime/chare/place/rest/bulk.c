@@ -73,10 +73,7 @@ void bulk_take(struct collection *c, struct travel *t)
 {
 	struct bulk *b = bulk_of(c);
 
-	if (b->n_come == b->cap_come) {
-		b->cap_come = b->cap_come ? 2 * b->cap_come : 16;
-		b->come = cmi_realloc(b->come, b->cap_come, sizeof *b->come, "elements that move");
-	}
+	CMI_ONE_MORE(b->come, b->n_come, b->cap_come, "elements that move");
 	b->come[b->n_come++] = t;
 }
 
