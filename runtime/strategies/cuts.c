@@ -3,15 +3,15 @@
  * cuts.c: the elements in index order, cut into one run per PE. A dense array that is placed so
  * finds its elements as fast as one that never moved.
  *
- * The cuts are the best there are, not only good ones: the time of the longest PE is found by
- * bisection, where a time is possible if PEs that take as much as they can in that time, one after
- * the other, take everything (Pinar and Aykanat, Fast optimal load balancing algorithms for 1D
- * partitioning, 2004). Prefix sums make a try cost n_pes searches.
+ * The cuts are optimal: the time of the longest PE is found by bisection, where a time is possible
+ * if PEs that take as much as they can in that time, one after the other, take everything (Pinar
+ * and Aykanat, Fast optimal load balancing algorithms for 1D partitioning, 2004). Prefix sums make
+ * a try cost n_pes searches.
  *
- * Several cuts keep within that time, or within the tolerance if that is more. Then each cut stays
- * as near as possible to the present one, so that few elements move: from the right, the first
- * place that leaves the PEs behind it no more than they can take; from the left, the last one that
- * a PE reaches.
+ * Several cuts keep within that time, or within the tolerance if that is more. Each cut then stays
+ * as close as possible to the present one, so that few elements move: its range begins, from the
+ * right, at the first position that leaves the later PEs no more than they can take, and ends, from
+ * the left, at the last one that a PE reaches.
  */
 #include "lb_chain.h"
 #include "loads/lb_loads.h"
@@ -81,8 +81,8 @@ static bool is_possible(const struct chain *c, double seconds)
 }
 
 /* The shortest time, to a millionth. With the largest element on top of the level every PE fills up
- * to its share of the level, so that is long enough; only the last digits of the sums may make it
- * too short. */
+ * to its share of the level, so that is an upper bound; only rounding of the sums may make it too
+ * small. */
 static double shortest(const struct chain *c)
 {
 	double low = c->l->level, high = low, largest = 0, slowest = c->l->speed[0];
@@ -104,7 +104,7 @@ static double shortest(const struct chain *c)
 	return high;
 }
 
-/* Where the row is cut at present, if it is. */
+/* The row's present cuts, if it is cut. */
 static bool present_cuts(const CkLBStats *s, const uint32_t *order, size_t *cut)
 {
 	int p = 0;
@@ -137,7 +137,7 @@ static void even_cuts(const struct chain *c)
 	}
 }
 
-/* Move each cut to the nearest place that is possible in that time. */
+/* Move each cut to the nearest position that is possible in that time. */
 static void shift_cuts(const struct chain *c, double seconds)
 {
 	int n_pes = c->l->n_pes;

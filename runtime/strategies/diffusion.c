@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diffusion.c: PEs balance in pairs, and no pair asks what the others have (Cybenko, Dynamic load
+ * diffusion.c: PEs balance in pairs, without knowing the others' loads (Cybenko, Dynamic load
  * balancing for distributed memory multiprocessors, 1989: dimension exchange). PE p meets PE p ^ 1,
  * p ^ 2, p ^ 4 and so on. The one with more gives elements, the largest first, until both have
- * about the same. With a power of two PEs one sweep over all dimensions balances work that can be
- * cut at will; a few sweeps do for elements and for other numbers.
+ * about the same. With a power of two PEs one sweep over all dimensions balances perfectly
+ * divisible work; a few sweeps do for elements and for other numbers.
  *
  * It begins with the PEs that are furthest apart, so that the last sweeps move work between
  * neighbours only, which are mostly in one process.
@@ -31,7 +31,7 @@ static bool comes_first(const struct lb_loads *l, uint32_t a, uint32_t b)
 	return l->work[a] != l->work[b] ? l->work[a] > l->work[b] : a < b;
 }
 
-/* Put n more elements, which are sorted, into a bag. */
+/* Add n sorted elements to a bag. */
 static void bag_add(const struct lb_loads *l, struct bag *bag, const uint32_t *more, size_t n)
 {
 	uint32_t *both = cmi_alloc((bag->n + n) * sizeof *both, "balancing");
@@ -49,7 +49,7 @@ static void bag_add(const struct lb_loads *l, struct bag *bag, const uint32_t *m
 	*bag = (struct bag){ both, a + b };
 }
 
-/* `from` gives away elements with at most so much work. Returns whether it had any. */
+/* `from` gives away elements with at most this much work. Returns whether it had any. */
 static bool give(struct diffusion *d, int from, int to, double work)
 {
 	struct bag *bag = &d->bag[from];
@@ -120,7 +120,7 @@ static void fill_bags(struct diffusion *d, const CkLBStats *s)
 	free(order);
 }
 
-/* A PE meets others in each dimension, so what is left over in one adds to that of the others. */
+/* A PE meets others in each dimension, so the remaining imbalances of the dimensions add up. */
 static int n_dimensions(int n_pes)
 {
 	int n = 1;

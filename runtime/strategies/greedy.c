@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * greedy.c: the element with most work first, each to the PE that is ready with it first (Graham,
- * Bounds on multiprocessing timing anomalies, 1969: the longest PE takes at most 4/3 of the best
- * there is). It does not ask where an element lives, so nearly all of them move.
+ * Bounds on multiprocessing timing anomalies, 1969: the longest PE takes at most 4/3 of the
+ * optimum). It ignores where an element lives, so nearly all of them move.
  *
  * With equal speeds that PE is the one with the least load, on top of a heap. With different speeds
  * a fast PE may be ready first although it has more. That matters for large elements only: for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hier.c: within a process an element moves as a pointer, between processes its data travels. So
+ * hier.c: within a process an element moves as a pointer, between processes its data is sent. So
  * first processes are balanced like single PEs, with as few moves as possible (refine); then the
- * PEs of each process among themselves. Each of the two may use half of the tolerance.
+ * PEs of each process among themselves. Each stage may use half of the tolerance.
  */
 #include "lb_refine.h"
 #include "strategies.h"
@@ -89,7 +89,7 @@ static bool comes(const CkLBStats *s, const struct process *proc, size_t k)
 	return s->node_of[s->element[proc->element[k]].pe] != proc->node;
 }
 
-/* Elements that come stand on its first PE until they are given out. */
+/* Arriving elements count for its first PE until they are distributed. */
 static void fill_part(struct part *part, const CkLBStats *s, const struct lb_loads *l,
 		      const struct process *proc, const int32_t *local)
 {
@@ -112,7 +112,7 @@ static void fill_part(struct part *part, const CkLBStats *s, const struct lb_loa
 	}
 }
 
-/* Elements that come go to the PE with least, the largest first. */
+/* Arriving elements go to the PE with least, the largest first. */
 static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s,
 		     const struct process *proc)
 {
@@ -154,8 +154,7 @@ static void balance_process(const CkLBStats *s, const struct lb_loads *all,
 	part_free(&part);
 }
 
-/* Things sorted by process: first[node] .. first[node + 1] - 1 of the result are those of a
- * process. */
+/* Sort by process: first[node] .. first[node + 1] - 1 of the result are those of a process. */
 static uint32_t *by_node(size_t n, const int32_t *node_of, int n_nodes, size_t *first)
 {
 	uint32_t *sorted = cmi_alloc(n * sizeof *sorted, "balancing");

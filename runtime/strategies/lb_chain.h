@@ -6,7 +6,7 @@
 #include "../chare/cklb.h"
 
 /** Cut a row of elements into one run per PE, in the order of PEs. order[k] is the k-th element of
- * the row; NULL: they stand in index order. */
+ * the row; NULL: index order. */
 void lb_chain(const CkLBStats *s, const uint32_t *order, int32_t *to);
 
 #endif

@@ -2,19 +2,19 @@
 /*
  * metis.c: METIS cuts the graph of calls into parts of the PEs' shares with few bytes between them
  * (Karypis and Kumar, A fast and high quality multilevel scheme for partitioning irregular graphs,
- * 1998). It does not know where elements are; its parts are named afterwards so that much stays.
+ * 1998). It does not know where elements are; its parts are numbered afterwards so that few move.
  *
- * Its functions are declared here as version 5.1 has them, with numbers of 32 bits, as Debian
- * builds it. A build with 64 bits is recognised by the size of its table of options, and refused.
+ * Its functions are declared here as in Debian's version 5.1, with numbers of 32 bits. A build with
+ * 64 bits is recognised by the size of its table of options, and refused.
  *
  * METIS calls srand() at each call, so equal statistics give equal parts, and then draws by rand();
- * no option of it avoids that. So it draws from a state of its own: in glibc rand() shares its
- * state with random(), which initstate() changes. With a C library in which they have nothing in
- * common a program that uses rand() on PE 0 sees other numbers after a step. Another thread that
- * calls rand() meanwhile draws from METIS's state.
+ * no option avoids that. So it gets a state of its own: in glibc rand() shares its state with
+ * random(), which initstate() changes. With another C library a program that uses rand() on PE 0
+ * sees other numbers after a step. Another thread that calls rand() meanwhile draws from METIS's
+ * state.
  *
  * With a few uneven elements per PE METIS may print "Cannot bisect a graph with 0 vertices" to
- * stdout; its answer is good all the same.
+ * stdout; its result is good nevertheless.
  */
 #include "loads/lb_graph.h"
 #include "loads/lb_library.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random.c: each element goes anywhere. The number of the step is the seed, so that a fault comes
- * again. */
+/* random.c: a random PE for each element. The number of the step is the seed, so that faults can be
+ * reproduced. */
 #include "strategies.h"
 #include "../machine/tools/cmi_random.h"
 

@@ -2,11 +2,11 @@
 /*
  * refine.c: as few moves as possible until no PE has more than the level and the tolerance. The PE
  * with most gives to the PE with least: the smallest element that brings it below the limit, or
- * else the largest for which there is room. Where elements are too large for that, it goes on as
- * long as the longest PE gets shorter.
+ * else the largest that fits. Where elements are too large for that, it continues while the longest
+ * PE gets shorter.
  *
- * An element moves once at most. When nothing helps the longest PE any more, the others are left as
- * they are: the next step of the program would not end sooner.
+ * An element moves once at most. When nothing helps the longest PE any more, the others stay as
+ * they are: the program's next iteration would not end sooner.
  */
 #include "lb_refine.h"
 #include "strategies.h"
@@ -17,7 +17,7 @@ struct refine {
 	uint32_t *element;        /* of PE p: element[first[p]] .. element[first[p + 1] - 1], most work
 				   * first */
 	size_t *first;
-	size_t *next;             /* of a place in `element`: itself, or one behind it if the element has
+	size_t *next;             /* of an index into `element`: itself, or a later one if the element has
 				   * gone */
 };
 
@@ -42,7 +42,7 @@ static void sort_by_pe(struct refine *r, const CkLBStats *s, const int32_t *to)
 	free(order);
 }
 
-/* The first place from k on whose element is still there. */
+/* The first index from k on whose element is still there. */
 static size_t still_there(struct refine *r, size_t k)
 {
 	while (r->next[k] != k)
@@ -50,7 +50,7 @@ static size_t still_there(struct refine *r, size_t k)
 	return k;
 }
 
-/* The first place of the PE with at most so much work. */
+/* The first index of the PE with at most this much work. */
 static size_t at_most(const struct refine *r, int pe, double work)
 {
 	size_t low = r->first[pe], high = r->first[pe + 1];
@@ -66,7 +66,7 @@ static size_t at_most(const struct refine *r, int pe, double work)
 	return low;
 }
 
-/* The element of `from` that should go to `to`; the place behind its last one: none. */
+/* The element of `from` that should go to `to`; the index after its last one: none. */
 static size_t choose(struct refine *r, int from, int to, double limit)
 {
 	const struct lb_loads *l = r->l;
@@ -75,13 +75,13 @@ static size_t choose(struct refine *r, int from, int to, double limit)
 	double even = (l->load[from] - l->load[to]) / (1 / l->speed[from] + 1 / l->speed[to]);
 	size_t end = r->first[from + 1], least = at_most(r, from, need), k = at_most(r, from, room);
 
-	/* The last one with at least what it needs. */
+	/* The last one with at least the needed work. */
 	if (least > r->first[from] && least - 1 > k)
 		k = least - 1;
 	k = still_there(r, k);
 	if (k < end && l->work[r->element[k]] > 0)
 		return k;
-	/* Nothing fits below the limit. Whatever makes both more equal helps, and so does the smallest
+	/* Nothing fits below the limit. An element that evens out the two helps, and so does the smallest
 	 * one. */
 	k = still_there(r, at_most(r, from, even));
 	if (k < end && l->work[r->element[k]] > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rotate.c: each element goes to the next PE. It balances nothing, and makes every pup function run
- * at every step. */
+/* rotate.c: each element goes to the next PE. It balances nothing, and runs every pup function at
+ * every step. */
 #include "strategies.h"
 
 int lb_rotate(const CkLBStats *s, int32_t *to, void *arg)

@@ -3,12 +3,12 @@
  * scotch.c: SCOTCH maps the graph of calls onto PEs of different strengths with few bytes between
  * them (Pellegrini and Roman, SCOTCH: a software package for static mapping by dual recursive
  * bipartitioning, 1996). Unlike METIS it knows that pinned elements stay where they are, and places
- * their friends near them.
+ * their neighbours near them.
  *
- * Its functions are declared here as version 7.0 has them; their structs are its own and allocated
- * by it. It says itself how large its numbers are, and prints its own errors to stderr. It works in
- * a context with one thread: else it starts one per core, on the cores of other PEs, and its
- * answers depend on which is faster.
+ * Its functions are declared here as in version 7.0; it allocates its own structs, reports the size
+ * of its numbers, and prints its own errors to stderr. It runs in a context with one thread: by
+ * default it starts one per core, on the cores of other PEs, and its results depend on which is
+ * faster.
  */
 #include "loads/lb_graph.h"
 #include "loads/lb_library.h"
@@ -19,7 +19,7 @@
 
 enum { STRATEGY_DEFAULT = 0, OPTION_DETERMINISTIC = 0, OPTION_FIXED_SEED = 1, SHARES = 1000000 };
 
-/* Each of SCOTCH's things: a context, a graph, a set of PEs with their shares, a way to do it. */
+/* An object of SCOTCH's: a context, a graph, a set of PEs with their shares, a method. */
 typedef void *thing;
 
 struct scotch {
@@ -74,7 +74,7 @@ const char *lb_scotch_missing(void)
 	return load(&x);
 }
 
-/** What one call needs. Members that were not initialised are not ended. */
+/** The objects of one call. Members that were not initialised are not freed. */
 struct job {
 	const struct scotch *x;
 	thing context, graph, bound, arch, strat;
@@ -130,7 +130,7 @@ static void end(struct job *j)
 	}
 }
 
-/* part[i] is -1: anywhere; or the part where a pinned element is. */
+/* part[i] is -1: anywhere; or the part of a pinned element. */
 static void fix_pinned(const CkLBStats *s, const struct lb_graph *g, int32_t *part)
 {
 	int32_t *number = cmi_alloc((size_t)s->n_pes * sizeof *number, "balancing");
@@ -161,7 +161,7 @@ static int partition(const void *library, const CkLBStats *s, struct lb_graph *g
 	return is_done ? 0 : -EIO;
 }
 
-/* Then parts are where these are. */
+/* Then the position of parts is given by these. */
 static bool has_pinned(const CkLBStats *s)
 {
 	for (size_t i = 0; i < s->n; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sfc.c: the elements along Hilbert's curve through their positions, cut into one run per PE.
- * Elements that lie side by side then mostly live side by side, too, whatever their indices are.
+ * sfc.c: the elements along a Hilbert curve through their positions, cut into one run per PE.
+ * Elements that are spatial neighbours then mostly live side by side, whatever their indices are.
  *
- * The place on the curve follows from the bits of the coordinates, by Skilling's transform
- * (Programming the Hilbert curve, 2004): from the highest bit down it turns and mirrors what lies
- * below, then takes Gray's code.
+ * The position on the curve follows from the bits of the coordinates, by Skilling's transform
+ * (Programming the Hilbert curve, 2004): from the highest bit down it turns and mirrors the lower
+ * bits, then takes Gray's code.
  */
 #include "lb_chain.h"
 #include "strategies.h"
@@ -21,7 +21,7 @@ static double coordinate(const CkLBElement *e, int axis)
 	return isfinite(e->position[axis]) ? (double)e->position[axis] : 0;
 }
 
-/* The axes along which anything extends; the same scale for all. */
+/* The axes with an extent; the same scale for all. */
 static void find_box(const CkLBStats *s, struct box *box)
 {
 	double most = 0;
@@ -45,7 +45,7 @@ static void find_box(const CkLBStats *s, struct box *box)
 	box->scale = most > 0 ? 1 / most : 0;
 }
 
-/* The place on the curve of x[0 .. n - 1], each of `bits` bits. */
+/* The position on the curve of x[0 .. n - 1], each of `bits` bits. */
 static uint64_t curve(uint32_t *x, int n, int bits)
 {
 	const uint32_t top = UINT32_C(1) << (bits - 1);

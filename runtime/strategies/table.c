@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c: strategies by name, and the one way in which they are asked. */
+/* table.c: strategies by name, and the function that runs one. */
 #include "strategies.h"
 
 #include <errno.h>

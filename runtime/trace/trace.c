@@ -19,12 +19,12 @@
 enum {
 	MB_DEFAULT = 32,             /* a million records */
 	MB_MOST = 1 << 16,
-	/* Pairs of both clocks are this many ticks apart, or a little more. The first ones come soon, so
-	 * that the speed of the counter is known for a job that is killed after milliseconds. */
+	/* Pairs of both clocks are at least this many ticks apart. The first ones come soon, so that the
+	 * rate of the counter is known for a job that is killed after milliseconds. */
 	MOMENT_FIRST = 1 << 20,
 	MOMENT_MOST = 1 << 28,
-	/* A pair is read again, so often at most, if this many ticks have passed between its two halves:
-	 * the thread has lost its core there, and the pair would tell a wrong speed. */
+	/* A pair is read again, at most this often, if more than this many ticks have passed between its
+	 * two halves: the thread has lost its core there, and the pair would give a wrong rate. */
 	MOMENT_TRIES = 4,
 	MOMENT_WIDE = 2000,
 };
@@ -75,7 +75,7 @@ static void file_name(char *name, size_t len, const struct trace_options *o, int
 	snprintf(name, len, "%s/pe%d.trace", o->folder, pe);
 }
 
-/* PE 0 removes what a larger job has left in the folder, so that what lies there is one job's. */
+/* PE 0 removes files of an earlier, larger job, so that the folder contains one job's. */
 static void remove_older(const struct trace_options *o, int from)
 {
 	char name[TRACE_TEXT + 32];
@@ -96,8 +96,8 @@ void trace_make_folder(const struct trace_options *o)
 	cmi_env_refuse("CK_TRACE", o->folder, allowed);
 }
 
-/* A file of its own: one that is there may still be mapped by a job that is ending. Its blocks are
- * taken now, because a store into a page for which the disk has no room would be a SIGBUS. */
+/* A new file: an existing one may still be mapped by a job that is ending. Its blocks are allocated
+ * now, because a store into a page without disk space would be a SIGBUS. */
 static int file_create(const char *name, size_t bytes)
 {
 	int fd, err;
@@ -237,7 +237,7 @@ bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, con
 	n->id = id;
 	n->bytes = (uint32_t)bytes;
 	memcpy(n->text, text, len);
-	/* Release: whoever sees the size sees the name. */
+	/* Release: a reader of the size sees the name. */
 	atomic_store_explicit((_Atomic uint64_t *)&t->head->names_bytes, used + bytes,
 			      memory_order_release);
 	return true;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.h: the trace of one PE: a ring of records in a mapped file (trace_format.h). It knows
- * files, names and a clock; what is worth a record is decided above, by the scheduler and the
- * layers on it.
+ * trace.h: the trace of one PE: a ring of records in a mapped file (trace_format.h). It manages
+ * files, names and a clock; the scheduler and the layers above it decide what to record.
  *
  * Only its PE's thread writes a trace. Writing a record takes no system call and no lock.
  */
@@ -17,7 +16,7 @@
 #include "../machine/tools/cmi_ticks.h"
 #include "trace_format.h"
 
-/** What CK_TRACE says. */
+/** The value of CK_TRACE. */
 struct trace_options {
 	bool on;
 	char folder[TRACE_TEXT];
@@ -25,7 +24,7 @@ struct trace_options {
 	bool ticks;                  /* the processor's counter tells the time; else CLOCK_MONOTONIC */
 };
 
-/** Who writes. */
+/** The writing process and PE. */
 struct trace_writer {
 	int pe, n_pes, node, n_nodes, first_pe;
 	uint64_t host_id;
@@ -38,15 +37,15 @@ struct trace_event_name {
 	uint16_t id;
 };
 
-enum { TRACE_EVENT_NAMES = 1024 };   /* a power of two; so many names at most, less one */
+enum { TRACE_EVENT_NAMES = 1024 };   /* a power of two; one more than the most names */
 
 struct trace {
 	struct trace_record *ring;
-	uint64_t at, n;              /* next place, places */
+	uint64_t at, n;              /* next index, number of records */
 	uint64_t count;
 	bool ticks;
-	uint64_t moment_due;         /* ticks: not before is the next pair of both clocks taken */
-	/* trace_take_moment. By this way who writes records does without the room. */
+	uint64_t moment_due;         /* ticks: the earliest time of the next pair of both clocks */
+	/* trace_take_moment. A pointer, so that writers of records can do without this room. */
 	void (*take_moment)(struct trace *t, uint64_t ticks);
 	struct trace_head *head;
 	size_t bytes;                /* of the mapping */
@@ -55,23 +54,22 @@ struct trace {
 	struct trace_event_name events[TRACE_EVENT_NAMES]; /* by a hash of the pointer */
 };
 
-/** Read CK_TRACE. A value that makes no sense ends the process with one line. */
+/** Read CK_TRACE. An invalid value ends the process with one line. */
 struct trace_options trace_asked(void);
 
-/** Create the folder when there is none. One in which no file can be made ends the process with one
- * line. */
+/** Create the folder if necessary. If no file can be made there, the process ends with one line. */
 void trace_make_folder(const struct trace_options *o);
 
-/** Create the file <folder>/pe<N>.trace. `names`: bytes for names. NULL, with
- * `why` filled in: it cannot be. */
+/** Create the file <folder>/pe<N>.trace. `names`: bytes for names. NULL, with `why` filled in, on
+ * failure. */
 struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w,
 			   size_t names, char *why, size_t len);
-/** The PE has come to its end in good order. */
+/** The PE has ended normally. */
 void trace_close(struct trace *t);
 
-/** Add a name. False: there is no room. */
+/** Add a name. False: no space. */
 bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, const char *text);
-/** The number of a name of the program's, which must stay as it is; 0: there are too many. */
+/** The number of one of the program's names, which must not change; 0: there are too many. */
 uint16_t trace_event(struct trace *t, const char *text);
 
 void trace_take_moment(struct trace *t, uint64_t ticks);
@@ -81,7 +79,7 @@ static inline uint64_t trace_clock(const struct trace *t)
 	return cmi_ticks(t->ticks);
 }
 
-/** The place of the next record, with its time and kind; the caller fills in the rest and calls
+/** The next record, with its time and kind; the caller fills in the other fields and calls
  * trace_done. */
 static inline struct trace_record *trace_next(struct trace *t, enum trace_kind kind)
 {
@@ -93,7 +91,7 @@ static inline struct trace_record *trace_next(struct trace *t, enum trace_kind k
 	return r;
 }
 
-/* Release: a reader of the file, also of one whose writer was killed, that sees the count sees the
+/* Release: a reader of the file, even after its writer was killed, that sees the count sees the
  * record, too. On x86 it is a plain store. */
 static inline void trace_done(struct trace *t, const struct trace_record *r)
 {

@@ -8,10 +8,10 @@
  *   | head     | names ...      | ring of records, 32 bytes each      |
  *   +----------+----------------+-------------------------------------+
  *
- * The file is mapped while the PE runs, and each store goes straight into it, so what was written
- * is there after kill -9. Record number i stands at i % n_records of the ring. `count` rises after
- * a record is complete; so of a ring that has wrapped the oldest record may be half overwritten,
- * and readers leave it out.
+ * The file is mapped while the PE runs, and each store goes straight into it, so its records
+ * survive kill -9. Record number i is at i % n_records of the ring. `count` rises after a record is
+ * complete; so if the ring has wrapped the oldest record may be half overwritten, and readers skip
+ * it.
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
@@ -21,7 +21,7 @@
 #define TRACE_MAGIC "cktrace"
 enum { TRACE_VERSION = 1, TRACE_HEAD_BYTES = 4096, TRACE_TEXT = 1024, TRACE_HOST = 64 };
 
-/** What a record tells. In brackets: what its fields mean. */
+/** Kinds of records. In brackets: their fields. */
 enum trace_kind {
 	TRACE_NONE,
 	TRACE_SEND,       /* a message leaves its sender [what: handler; pe: to; seq; bytes] */
@@ -29,7 +29,7 @@ enum trace_kind {
 			       * bytes] */
 	TRACE_HANDLE,     /* a message's handler begins [handler; from; seq; bytes] ... */
 	TRACE_HANDLE_END, /* ... and ends [handler] */
-	TRACE_TAKEN, /* a call was handled, and its entry has not begun: it waits, was passed on or has
+	TRACE_TAKEN, /* a call was handled, and its entry has not begun: it waits, was forwarded or has
 			       * been taken by a `when` [handler; from; seq] */
 	TRACE_BEGIN,      /* an entry method begins [entry; from, -1: nobody; index; seq with
 			       * TRACE_DIRECT] ... */
@@ -58,15 +58,15 @@ enum trace_kind {
 };
 
 enum {
-	/* In records of messages. seq is a hash of what the message is about, because its head has no room
-	 * for a number: messages with equal pairs of PEs and seq belong together in their order. Without
-	 * the flag, seq is a number of the sender, different for each of its messages. */
+	/* In records of messages. seq is a hash of the message's subject, because its head has no space
+	 * for a number: messages with equal pairs of PEs and seq are matched in their order. Without the
+	 * flag, seq is a number of the sender, different for each of its messages. */
 	TRACE_KEYED = 1,
 	/* TRACE_BEGIN: the message has just been handled, so that there is no TRACE_HANDLE or
 	 * TRACE_TAKEN. */
 	TRACE_DIRECT = 2,
 	/* TRACE_SEND: to any PE of the node of `pe`. TRACE_BEGIN with TRACE_DIRECT: it may have been sent
-	 * so. */
+	 * like that. */
 	TRACE_TO_NODE = 4,
 	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message has been handled before,
 	 * and has waited since then. */
@@ -88,7 +88,7 @@ struct trace_record {
 	};
 };
 
-/** A moment by both clocks. */
+/** One moment by both clocks. */
 struct trace_moment {
 	uint64_t ticks, ns;   /* ns: CLOCK_MONOTONIC */
 };
@@ -107,7 +107,7 @@ struct trace_head {
 	_Alignas(64) uint64_t count; /* records written since the start */
 	uint64_t names_bytes;
 	struct trace_moment last;    /* the newest pair; equal to `start` in the first milliseconds */
-	uint64_t ended;              /* 1: the PE has come to its end in good order */
+	uint64_t ended;              /* 1: the PE has ended normally */
 };
 _Static_assert(sizeof(struct trace_head) <= TRACE_HEAD_BYTES, "the names begin behind it");
 _Static_assert(sizeof(struct trace_record) == 32, "two on a cache line");

@@ -2,23 +2,21 @@
 /* core_share.c: which share of its core a PE gets; see share.h. */
 #include "core_share.h"
 
-/* After so many seconds half of what was known counts, or less. Other programs get the core for
- * some ms at a time, so it takes about a hundred of these turns to know a share to a tenth. */
+/* After this many seconds measurements count half, or less. Other programs get the core for some ms
+ * at a time, so it takes about a hundred of these turns to know a share to a tenth. */
 static const double WINDOW = 0.5;
-/* Seconds that say something. A PE that has had nothing to do for seconds is as fast as any, until
- * it is known better. */
+/* Seconds needed for a result. A PE that was idle for seconds counts as undisturbed. */
 static const double LEAST = 0.02;
-/* Whatever runs on the machine takes some of the core. Elements need not move for that. */
+/* Everything on the machine takes some of the core. Elements need not move for that. */
 static const double NEARLY_ALL = 0.95;
-/* A PE that seems to stand still gets something to do all the same, or it would never be known
- * better. */
+/* A PE that seems to stand still still gets some work, or it could never be measured again. */
 static const double SLOWEST = 0.02;
 
 enum {
-	/* A hundred times what both looks at a stretch cost. On average stretches that are measured begin
-	 * so far apart, or more. */
+	/* A hundred times the cost of measuring a stretch. On average measured stretches begin at least
+	 * this far apart. */
 	APART_NS = 200 * 1000,
-	/* After so many stretches it is seen how many there are. */
+	/* The sampling rate is adapted after this many stretches. */
 	COUNT = 256
 };
 static const uint32_t ALL = UINT32_C(1) << 31;
@@ -108,7 +106,7 @@ static double recent_share(const struct share *s)
 	return limited(s->recent.cpu / s->recent.wall);
 }
 
-/* What happened once says nothing about the time to come. */
+/* A single disturbance predicts nothing. */
 static bool has_its_core(const struct share *s)
 {
 	const double cpu = s->recent.cpu - s->worst.cpu, wall = s->recent.wall - s->worst.wall;

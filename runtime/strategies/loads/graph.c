@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph.c: statistics as a graph, and parts as PEs. */
+/* graph.c: statistics as a graph, and its parts as PEs. */
 #include "lb_graph.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <errno.h>
 
 enum {
-	MESSAGE_BYTES = 256,      /* a message costs as much as so many bytes: some 0.1 us at 2 to 3
+	MESSAGE_BYTES = 256,      /* a message costs as much as this many bytes: some 0.1 us at 2 to 3
 				   * GB/s */
 	SUM_MOST = 500000000,     /* of all weights: partitioners add them up in 32 bits */
 };
@@ -24,7 +24,7 @@ static int by_ends(const void *a_, const void *b_)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Each edge twice, once from each end; those with the same ends added up. *n_p of them, sorted. */
+/* Each edge twice, once from each end; parallel edges are added up. *n_p of them, sorted. */
 static struct half *both_ways(const CkLBStats *s, size_t *n_p)
 {
 	struct half *h = cmi_alloc(2 * s->n_edges * sizeof *h, "balancing");
@@ -69,7 +69,7 @@ static void set_edges(struct lb_graph *g, const struct half *h, size_t n)
 /* ---- PEs ------------------------------------------------------------------------------------- */
 
 /* A PE whose background leaves it next to nothing gets no part: a partitioner cannot make empty
- * ones. */
+ * parts. */
 static void set_parts(struct lb_graph *g)
 {
 	const struct lb_loads *l = g->loads;
@@ -88,8 +88,8 @@ static void set_parts(struct lb_graph *g)
 		g->share[k] /= sum;
 }
 
-/* An element that is larger than any part counts as a whole part: it fills one. With its true size
- * METIS more often leaves parts without elements. */
+/* An element larger than any part counts as a whole part. With its true size METIS more often
+ * leaves parts without elements. */
 static void set_work(struct lb_graph *g)
 {
 	const struct lb_loads *l = g->loads;
@@ -143,7 +143,7 @@ static void graph_free(struct lb_graph *g)
 
 /* ---- parts as PEs ---------------------------------------------------------------------------- */
 
-/** Work of a part that is on the PE of another part's number now. */
+/** Work of a part that is now on the PE of another part's number. */
 struct overlap { int32_t part, at; double work; };
 
 static int by_part(const void *a_, const void *b_)
@@ -196,7 +196,7 @@ static bool same_share(const struct lb_graph *g, int32_t a, int32_t b)
 	return g->share[a] <= 1.01 * g->share[b] && g->share[b] <= 1.01 * g->share[a];
 }
 
-/* The PE of each part, by number. The pair with most work first; what is left over keeps its own
+/* The PE of each part, by number. The pair with most work first; a remaining part keeps its own
  * number, or takes the next free one of its share, or any. */
 static int32_t *name_parts(const CkLBStats *s, const struct lb_graph *g, const int32_t *part)
 {

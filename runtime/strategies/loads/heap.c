@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heap.c: PEs in the order of a key that changes: a binary heap that knows where each of them
- * is. */
+/* heap.c: PEs ordered by a changing key: a binary heap that knows the position of each PE. */
 #include "lb_loads.h"
 #include "../../machine/base/cmi_alloc.h"
 

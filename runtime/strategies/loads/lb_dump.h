@@ -15,8 +15,8 @@
  *	...
  *	end
  *
- * Numbers with a point are floats, written so that they come back to the bit. What is 0
- * at the end of an index is left out, and so is a position that is the index.
+ * Numbers with a point are floats, written exactly. Trailing zeros of an index are omitted, and so
+ * is a position equal to the index.
  */
 #ifndef CK_LB_DUMP_H
 #define CK_LB_DUMP_H

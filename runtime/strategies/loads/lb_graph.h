@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lb_graph.h: what partitioners of graphs take: elements and who calls whom, in whole numbers, both
- * ways; and the way back from their parts to PEs. METIS and SCOTCH of Debian count in 32 bits.
+ * lb_graph.h: the input of graph partitioners: elements and their calls as an undirected graph with
+ * integer weights; and the mapping from their parts to PEs. Debian's METIS and SCOTCH use 32 bits.
  */
 #ifndef CK_LB_GRAPH_H
 #define CK_LB_GRAPH_H
@@ -14,13 +14,12 @@ struct lb_graph {
 	int32_t *first;           /* [n + 1] */
 	int32_t *other;           /* [n_adj] neighbours of element i: other[first[i]] .. other[first[i + 1]
 				   * - 1] */
-	int32_t *edge;            /* [n_adj] weights from 1 on: bytes, and what each message costs
-				   * besides */
+	int32_t *edge;            /* [n_adj] weights from 1 on: bytes, and a cost of each message */
 	int32_t *work;            /* [n] weights; 0: pinned, or idle */
-	/* PEs that get any work, and how much. Part k is to be as large as the share of a PE. */
+	/* PEs that get any work, and how much. Part k should have the share of its PE. */
 	int32_t n_parts;
 	int32_t *pe;              /* [n_parts] */
-	double *share;            /* [n_parts] together 1 */
+	double *share;            /* [n_parts] their sum is 1 */
 	struct lb_loads *loads;
 };
 
@@ -28,11 +27,11 @@ struct lb_graph {
 typedef int (*lb_partition_fn)(const void *library, const CkLBStats *s, struct lb_graph *g,
 			       int32_t *part);
 
-/** A strategy: the graph is made, cut in parts by the library's function, and read back: to[i] from
+/** Run a strategy: make the graph, partition it with the library's function, and set to[i] from
  * part[i]. Part k goes to g->pe[k]; with `rename` parts change places among PEs with equal shares,
- * so that most work stays where it is. What comes out worse than at present, and beyond the
- * tolerance, is taken back. With fewer elements than parts there is nothing to decide, which
- * libraries do not say. -E2BIG: more than 2^31 ends of edges. */
+ * so that most work stays where it is. A result worse than the present one, and beyond the
+ * tolerance, is discarded. With fewer elements than parts nothing is done, because libraries do not
+ * report that. -E2BIG: more than 2^31 ends of edges. */
 int lb_graph_run(const CkLBStats *s, lb_partition_fn partition, const void *library, bool rename,
 		 int32_t *to);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lb_library.h: a library that is there when somebody asks for it, and that Chard is neither built
- * nor linked with. It stays loaded until the process ends: unloading it would bring nothing back.
+ * lb_library.h: an optional library, loaded on first use; Chard is neither built nor linked with
+ * it. It stays loaded until the process ends.
  */
 #ifndef CK_LB_LIBRARY_H
 #define CK_LB_LIBRARY_H
@@ -10,11 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** A function of the library, and the pointer that it goes to. */
+/** A function of the library, and the pointer to set. */
 struct lb_symbol { const char *name; void *pointer_p; };
 
-/** Load it and find its functions. Any thread; the same library may be loaded any number of
- * times. */
+/** Load it and find its functions. Any thread; may be repeated for the same library. */
 static inline bool lb_library_load(const char *file, const struct lb_symbol *symbol, size_t n)
 {
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);

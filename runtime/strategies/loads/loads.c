@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loads.c: loads of PEs, and what a distribution is worth. */
+/* loads.c: loads of PEs, and the quality of a distribution. */
 #include "lb_loads.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As fmax, without the library of mathematics. */
+/* As fmax, without libm. */
 static double larger(double a, double b) { return a > b ? a : b; }
 
 static double clean(double x, double otherwise) { return isfinite(x) && x > 0 ? x : otherwise; }
@@ -20,8 +20,7 @@ static int by_fixed(const void *a_, const void *b_)
 	return (a->fixed > b->fixed) - (a->fixed < b->fixed);
 }
 
-/* Work is poured in like water: PEs with much background get none until the level has reached
- * it. */
+/* Work is filled in like water: PEs with much background get none until the level reaches it. */
 static double level_of(const struct lb_loads *l)
 {
 	struct share *share = cmi_alloc((size_t)l->n_pes * sizeof *share, "balancing");
@@ -121,7 +120,7 @@ uint32_t *lb_by_work(const CkLBStats *s, const struct lb_loads *l, size_t *n_p)
 	return order;
 }
 
-/* ---- what a distribution is worth ------------------------------------------------------------ */
+/* ---- the quality of a distribution ----------------------------------------------------------- */
 
 static void count_move(const CkLBStats *s, const CkLBElement *e, int32_t to, struct lb_quality *q)
 {
