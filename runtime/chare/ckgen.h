@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ckgen.h: what the code that ckci prints calls, and the constant tables that it prints.
- * Not for users: it may change with each version. At start all nodes compare a hash of the tables.
+ * ckgen.h: the functions and table types for code that ckci generates. Not for users: it may change
+ * with each version. At start all nodes compare a hash of the tables.
  *
- * Everything generated is constant. An entry method's number is its place in its chare (0 is the
+ * Everything generated is constant. An entry method's number is its index in its chare (0 is the
  * constructor). So the tables need no registration into global variables, and no message carries a
  * code address.
  */
@@ -17,7 +17,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** Calls the user's handler. `self` is the user's struct; `payload` is what the stub packed
+/** Calls the user's handler. `self` is the user's struct; `payload` is the stub's packed parameters
  * (16-byte aligned), the message struct of a message entry, or a CkReductionMsg. */
 typedef void (*CkGenCall)(void *self, void *payload);
 
@@ -41,7 +41,7 @@ enum {
 	CKGEN_CREATEHERE = 0x200,  /* [createhere]: a call of a missing element creates it on the caller's
 				    * PE */
 	CKGEN_CREATEHOME = 0x400,  /* [createhome]: ... on the element's home PE */
-	CKGEN_AGGREGATE = 0x800,   /* [aggregate]: calls travel in batches */
+	CKGEN_AGGREGATE = 0x800,   /* [aggregate]: calls are sent in batches */
 	CKGEN_NOCOPY = 0x1000,     /* has `ncpy`: arrays sent from the caller's memory */
 	CKGEN_NOTRACE = 0x2000,    /* [notrace] */
 	CKGEN_PUP = 0x4000,        /* has parameters that a pup function packs */
@@ -52,12 +52,12 @@ enum {
 
 	CKGEN_ARRIVAL = 0x20000,   /* [arrival]: no message calls it. `call` gets a pointer to the tag */
 
-	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must see its
+	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must check its
 				    * attributes */
 };
 
-/** Whether `payload`, of so many bytes, is what the type or the entry takes: every part that is
- * found by an offset or a length lies within it. Asked for calls that came from another process. */
+/** Whether `payload`, of `bytes` bytes, is valid for the type or the entry: everything found by an
+ * offset or a length lies within it. Called for calls from other processes. */
 typedef bool (*CkGenFits)(const void *payload, size_t bytes);
 
 /** A message type. pack and unpack are NULL unless the program packs the message itself. fix is
@@ -73,7 +73,7 @@ typedef struct CkGenMessage {
 	CkGenFits fits;                  /* NULL: only the program's unpack can tell */
 } CkGenMessage;
 
-/** The runtime's own types of messages, which any module may name. None has arrays to fix. */
+/** The runtime's own message types, which any module may name. None has arrays to fix. */
 extern const CkGenMessage ck_type_CkDataMsg, ck_type_CkQdMsg, ck_type_CkArrayCreatedMsg;
 extern const CkGenMessage ck_type_CkReductionMsg, ck_type_CkMessage;
 static inline void ck_message_CkReductionMsg(CkReductionMsg *m) { (void)m; }
@@ -90,7 +90,7 @@ typedef struct CkGenNcpy {
 	uint64_t bytes;
 	uint64_t at;               /* offset of the copy from the payload; 0: there is no copy, use ptr */
 	uint64_t ref;              /* not 0: lent to another process; do not use ptr */
-	const void *own;           /* what ptr was at first, for `done` */
+	const void *own;           /* the first value of ptr, for `done` */
 	CkCallback done;           /* fires when the caller may change its memory */
 } CkGenNcpy;
 
@@ -124,11 +124,10 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	const uint32_t *ncpy;      /* CKGEN_NOCOPY: offsets of the CkGenNcpy in the payload */
 	const CkGenMessage *reply; /* reply_message: its type */
 	uint32_t least;            /* bytes of a plain call, head included: values only, no attributes that
-				    * delivery must see. UINT32_MAX: there are none; `fits` tells */
+				    * delivery must check. UINT32_MAX: there are none; `fits` tells */
 	CkGenFits fits;            /* of other calls; NULL: no parameters */
-	CkGenCall came;            /* `call` for a plain call from another process that has more than
-				    * values: asks `fits`, and CkGen_misfit if that says no. NULL: not
-				    * without delivery */
+	CkGenCall came;            /* `call` for a plain call from another process with more than values:
+				    * checks `fits`, and calls CkGen_misfit if false. NULL: only with delivery */
 	const char *when_text;     /* CKGEN_WHEN: the condition as the program has it */
 } CkGenEntry;
 
@@ -155,8 +154,8 @@ typedef struct CkGenChare {
 	int resume;                /* the entry resumeFromSync of an array; 0: there is none */
 } CkGenChare;
 
-/* For checked mode, which must not take padding for a field that X_pup forgets: only the compiler
- * knows where it is. */
+/* For checked mode, which must not mistake a field that X_pup forgets for padding: only the
+ * compiler knows where it is. */
 #if defined __has_builtin && !defined __cplusplus
 #if __has_builtin(__builtin_clear_padding)
 #define CKGEN_CLEAR_PADDING(X)                                                                     \
@@ -188,7 +187,7 @@ typedef struct CkGenModule {
 	int n_initnodes;
 	void (*const *initprocs)(void); /* run on each PE, after all initnodes, before any chare */
 	int n_initprocs;
-	const struct CkGenModule *const *externs; /* the modules that this one names */
+	const struct CkGenModule *const *externs; /* the modules that it names */
 	int n_externs;
 } CkGenModule;
 
@@ -225,7 +224,7 @@ constexpr CkDataType CkGen_dataType(bool) { return CK_BOOL; }
 
 enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
-	CKGEN_SIZE_AT = 8,         /* where in them the message's size stands */
+	CKGEN_SIZE_AT = 8,         /* the offset of the message's size in them */
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
 	CKGEN_BULK = 192,          /* bytes: the machine layer copies a parameter above this size */
 	CKGEN_BULK_HERE = 24 * 1024, /* the same where the message stays on its PE */
@@ -236,16 +235,16 @@ enum {
 size_t CkGen_classAbove(size_t size);
 void *CkGen_allocClass(size_t size, size_t size_class);
 
-/* The size class. `size` is mostly a constant, and then the compiler computes the class. It must do
- * so before it weighs whether to put a stub into its caller: that takes 9 of 135 instructions off a
- * plain call. So this is inlined first. */
+/* The size class. `size` is mostly a constant, so the compiler computes the class. It must do so
+ * before it decides whether to inline a stub into its caller: that takes 9 of 135 instructions off
+ * a plain call. So this is inlined first. */
 static inline __attribute__((always_inline)) size_t CkGen_class(size_t size)
 {
 	return size <= CKGEN_FINE ? (size - 1) / 64 : CkGen_classAbove(size);
 }
 
-/** Make a message with room for `bytes` bytes of payload. Returns the payload, 16-byte aligned, not
- * zeroed. The caller owns it until one of the functions below takes it. */
+/** Make a message for `bytes` bytes of payload. Returns the payload, 16-byte aligned, not zeroed.
+ * The caller owns it until one of the functions below takes it. */
 static inline void *CkGen_alloc(size_t bytes)
 {
 	return CkGen_allocClass(bytes + CKGEN_HEAD, CkGen_class(bytes + CKGEN_HEAD));
@@ -253,8 +252,8 @@ static inline void *CkGen_alloc(size_t bytes)
 
 void CkGen_copyBulk(void *to, const void *from, size_t bytes);
 
-/** A hint, called before the handler of a message object: such a handler mostly sends the object
- * on, and it sends an object that came alone back to the sender. */
+/** A hint, called before the handler of a message object: such a handler mostly forwards the
+ * object, and returns an object that came alone to its sender. */
 void CkGen_mayAnswer(void);
 
 /** Copy a parameter into its message. Above CKGEN_BULK bytes the machine layer chooses how to write
@@ -268,7 +267,7 @@ static inline void CkGen_copy(void *to, const void *from, size_t bytes)
 		CkGen_copyBulk(to, from, bytes);
 }
 
-/** The same as CkGen_alloc for a message of the program's: X_alloc. */
+/** The same as CkGen_alloc for a message of the program: X_alloc. */
 void *CkGen_allocMsg(size_t bytes);
 
 /** The payload of a call with a result as its parameter: a copy. Aborts if m is NULL. */
@@ -319,7 +318,8 @@ static inline CkGenOpen CkGen_openElement(const CkGenChare *chare, const CkEleme
 				      CkGen_class(bytes + CKGEN_HEAD));
 }
 
-/** The same for an entry with [channel], whose payload may lie where the call will be handled. */
+/** The same for a [channel] entry, whose payload may be written directly where the call will be
+ * handled. */
 CkGenOpen CkGen_openChannelClass(const CkGenChare *chare, const CkElement *e, int entry,
 				 size_t size, size_t size_class);
 static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkElement *e, int entry,
@@ -330,7 +330,7 @@ static inline CkGenOpen CkGen_openChannel(const CkGenChare *chare, const CkEleme
 }
 void CkGen_closeChannel(CkGenOpen call);
 
-/** What X_f_prepare returns: the caller of the stub writes the arrays and commits the call. */
+/** For X_f_prepare: the caller of the stub writes the arrays and commits the call. */
 CkPrepared CkGen_preparedAway(CkPrepared call);
 static inline CkPrepared CkGen_prepared(CkGenOpen call)
 {
@@ -349,9 +349,9 @@ static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t by
 		CkGen_copy(to, from, bytes);
 }
 
-/** The kind of a call in a batch, as one word: its entry, the bytes of its payload, and the
- * payload's alignment (4, 8 or 16). The alignment is also the size of the slot in front of the
- * payload, which holds the element's place. */
+/** The kind of a batched call, as one word: its entry, the bytes of its payload, and the payload's
+ * alignment (4, 8 or 16). The alignment is also the size of the slot before the payload, which
+ * contains the element's place. */
 static inline uint64_t CkGen_itemKind(int entry, uint32_t bytes, uint32_t align)
 {
 	return (uint64_t)(uint32_t)entry << 32 | bytes << 5 | (align <= 4 ? 4 : align <= 8 ? 8 : 16);
@@ -369,16 +369,16 @@ static inline uint32_t CkGen_itemStride(uint64_t kind)
 typedef struct CkGenBatch {
 	uint64_t coll, kind;       /* collection and kind of the last calls; coll 0: there are none */
 	uint64_t first, n;         /* the collection's places on the same PE */
-	char *at;                  /* where the next call goes */
+	char *at;                  /* the position of the next call */
 	char *stop;                /* the batch is full here */
-	uint32_t lead, stride;     /* bytes from a call to its payload (the slot, or 0 if the batch leaves
-	                            * the place out), and from call to call */
+	uint32_t lead, stride;     /* bytes from a call to its payload (the slot, or 0 if the batch omits
+	                            * the place), and from call to call */
 } CkGenBatch;
 extern __thread CkGenBatch *CkGen_batch_ __attribute__((tls_model("initial-exec")));
 
-/** Take room for one more call of this kind, and return its payload. It zeroes what the caller will
- * not write: the rest of the slot, and the padding to a multiple of the slot. It writes the place
- * even if the batch leaves it out; then the payload overwrites it. */
+/** Append one more call of this kind, and return its payload. Zeroes what the caller will not
+ * write: the end of the slot, and the padding to a multiple of the slot. Writes the place even if
+ * the batch omits it; then the payload overwrites it. */
 static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kind)
 {
 	const uint32_t slot = CkGen_itemSlot(kind), bytes = CkGen_itemBytes(kind);
@@ -393,9 +393,9 @@ static inline void *CkGen_itemAppend(CkGenBatch *b, uint32_t place, uint64_t kin
 	return payload;
 }
 
-/** The batch for a call of this kind, with room for the call; NULL: the call travels by itself. */
+/** The batch for a call of this kind, with space for the call; NULL: the call is sent by itself. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind);
-/** Open a call that cannot travel in a batch, in order with the calls that do. */
+/** Open a call that cannot be batched, in order with those that can. */
 CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes);
 void CkGen_closeAggregate(CkGenOpen call);
 
@@ -423,8 +423,8 @@ static inline CkGenOpen CkGen_openAggregate(const CkGenChare *chare, uint64_t id
 	return call;
 }
 
-/** [aggregate]: like CkGen_send, but the call goes into a batch if it can. A call with options
- * travels by itself. */
+/** [aggregate]: like CkGen_send, but the call goes into a batch if it can. A call with options is
+ * sent by itself. */
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o);
 
@@ -474,20 +474,20 @@ typedef struct CkGenWanted {
 
 /** A call of a run: one that it waits for, or has taken. */
 typedef struct CkGenSlot {
-	void *env;                 /* the runtime's: the call; NULL: none, given away, or the one that
-				    * runs */
+	void *env;                 /* the runtime's: the call; NULL: none, given away, or the running
+				    * one */
 	void *before;              /* the runtime's: objects of pup functions that were made before it */
 	int number;
 	uint16_t done;             /* the alternative has been run */
 	uint16_t entry;            /* the runtime's: of the call that was taken */
 } CkGenSlot;
 
-/** A member of a struct ck_in_X_f that is a pointer, and where it points. */
+/** Where a pointer in a struct ck_in_X_f points. */
 enum CkGenTarget {
 	CKGEN_OF_CALL,             /* into the call's message */
 	CKGEN_OF_CALLER,           /* nocopy: into the caller's memory, or a copy within the message */
 	CKGEN_OF_PUP,              /* to an object that a pup function has made */
-	CKGEN_OF_PROGRAM,          /* nocopypost: where the program wanted it */
+	CKGEN_OF_PROGRAM,          /* nocopypost: to the program's buffer */
 };
 typedef struct CkGenPointer {
 	size_t at;
@@ -495,8 +495,8 @@ typedef struct CkGenPointer {
 	const char *name;
 } CkGenPointer;
 
-/** What lies in a run at some place of its body, innermost first: the parameters of a call that was
- * taken, or a variable that is a pointer. */
+/** The contents of a run at one wait of its body, innermost first: the parameters of a call that
+ * was taken, or a variable that is a pointer. */
 typedef struct CkGenOpened {
 	const struct CkGenOpened *up;
 	int slot;                  /* of the call; -1: the body's own; -2: a variable */
@@ -508,8 +508,8 @@ typedef struct CkGenOpened {
 	const char *name;          /* of the variable */
 } CkGenOpened;
 
-/** A place where a body waits: for calls; or, if wanted is NULL, for its parts or for the buffers
- * of a call. */
+/** A point where a body waits: for calls; or, if wanted is NULL, for its branches or for the
+ * buffers of a call. */
 typedef struct CkGenPlace {
 	const CkGenWanted *wanted; /* [n] */
 	int n;                     /* buffers: 1 if the call is the last of its `when` */
@@ -520,15 +520,15 @@ typedef struct CkGenPlace {
 
 struct CkGenRun;
 
-/** A body, or a part of one that waits by itself. */
+/** A body, or a branch of one that waits by itself. */
 typedef struct CkGenBody {
-	bool (*go)(void *self, struct CkGenRun *run); /* go on from run->at; false: it waits, true: it has
-						       * ended */
+	bool (*go)(void *self, struct CkGenRun *run); /* continue from run->at; false: it waits, true: it
+						       * has ended */
 	const char *file;          /* the .ci file's name */
 	int entry;
 	size_t bytes;              /* of its run */
-	size_t input;              /* where in the run: the parameters, the number of a forall's part; 0:
-				    * none */
+	size_t input;              /* offset in the run: the parameters, the number of a forall's branch;
+				    * 0: none */
 	int n_slots;
 	const CkGenPlace *places;  /* [n_places], by run->at; 0 is the beginning */
 	int n_places;
@@ -536,11 +536,11 @@ typedef struct CkGenBody {
 	int n_parts;
 } CkGenBody;
 
-/** One run of a body. Then follow its slots, and what the body keeps. Only `at` and `found` are not
- * the runtime's alone. */
+/** One run of a body. Its slots and the body's variables follow. Only `at` and `found` are not the
+ * runtime's alone. */
 typedef struct CkGenRun {
 	const CkGenBody *body;
-	struct CkGenRun *up;       /* a part: the run around it */
+	struct CkGenRun *up;       /* a branch: the run around it */
 	struct CkGenRun *next, **link; /* all runs of the element */
 	struct CkGenRun *behind;   /* it waits for calls: the next run that does */
 	void *obj;
@@ -549,17 +549,17 @@ typedef struct CkGenRun {
 	void *env;                 /* the same while calls of whens run inside it */
 	void *posted;              /* the call that waits for buffers */
 	void *watched;             /* the watch's */
-	uint64_t running[6];       /* while it waits: what it runs; else what runs around it */
+	uint64_t running[6];       /* while it waits: its state; else that of its caller */
 	uint32_t at;               /* where it waits, in body->places */
-	int found;                 /* the alternative whose calls have come */
-	int inner;                 /* slot of the call that runs; -1: its own, or none */
+	int found;                 /* the alternative whose calls have arrived */
+	int inner;                 /* slot of the running call; -1: its own, or none */
 	int n_parts;               /* that have not ended */
 	bool waits;                /* for calls */
-	bool joins;                /* waits for its parts */
+	bool joins;                /* waits for its branches */
 	bool shared, holds, special; /* of its own call */
 } CkGenRun;
 
-/** Forget what the slots had. */
+/** Clear the slots. */
 static inline void CkGen_ask(CkGenSlot *slot, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -568,26 +568,26 @@ static inline void CkGen_ask(CkGenSlot *slot, int n)
 	}
 }
 
-/** Take the calls of one alternative and set run->found. False: they are not there; the body
- * returns, and goes on at this place when they are. CkGen_done ends the calls, as after a handler;
+/** Take the calls of one alternative and set run->found. False: they have not arrived; the body
+ * returns, and continues here when they have. CkGen_done ends the calls, as after a handler;
  * `around` is the slot of the call that ran before them, or -1. */
 bool CkGen_wait(CkGenRun *run, int place);
 void CkGen_done(CkGenRun *run, int slot, int n, int around);
 
 /** Write a call's parameters to `in`, its entry's struct ck_in_X_f. The second has nocopypost
- * arrays; false: it waits for their buffers, and the body goes on at this place. */
+ * arrays; false: it waits for their buffers, and the body continues here. */
 void CkGen_take(CkGenRun *run, int slot, void *in);
 bool CkGen_takePosted(CkGenRun *run, int place, void *in);
 
-/** Parts of a body that run side by side. CkGen_split prepares, CkGen_part starts one part, which
- * may end at once, CkGen_join says whether all have ended; if not, the body goes on at this place
- * when they have. There CkGen_joined follows. */
+/** Branches of a body that run side by side. CkGen_split prepares, CkGen_part starts one branch,
+ * which may end at once, CkGen_join says whether all have ended; if not, the body continues here
+ * when they have. CkGen_joined follows. */
 void CkGen_split(CkGenRun *run);
 void CkGen_part(CkGenRun *run, int part, int i);
 bool CkGen_join(CkGenRun *run, int place);
 void CkGen_joined(CkGenRun *run);
 
-/** The number of parts of a forall; aborts for a step of 0. */
+/** The number of branches of a forall; aborts for a step of 0. */
 int CkGen_steps(int low, int high, int step);
 
 /** Create an array, a group or nodegroup, or a singleton chare. `payload` holds the constructor's
@@ -604,15 +604,14 @@ void CkGen_doneInserting(CkProxy p);
 void CkGen_beginInserting(CkProxy p);
 void CkGen_destroy(const CkElement *e);
 
-/** What lies in front of every user struct. may_alias, because the runtime uses another type for
- * it. */
+/** Precedes every user struct. may_alias, because the runtime uses another type for it. */
 typedef struct __attribute__((may_alias)) CkGenObj {
 	const uint64_t *collection; /* its id */
 	CkIndex index;
 	uint32_t rest[3];          /* the runtime's */
 } CkGenObj;
 
-/** The collection, the index or the chare that a user struct belongs to. */
+/** The collection, the index or the chare of a user struct. */
 static inline CkProxy CkGen_thisProxy(const void *self)
 {
 	CkProxy p = {*((const CkGenObj *)self)[-1].collection};
@@ -632,7 +631,7 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
  * proxy that no group's creation returned, and on a thread that is no PE. */
 void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p);
 
-/** The element of this PE that comes after `after` in index order. NULL begins; NULL is the end. */
+/** The next element of this PE in index order. NULL begins; NULL is the end. */
 void *CkGen_nextLocal(const CkGenChare *chare, CkProxy p, const void *after);
 
 /** Make a section of the listed elements, of one collection or of any collections of this type.
@@ -648,21 +647,21 @@ CkCallback CkGen_cbSection(const CkGenChare *chare, const CkSection *s, int entr
 CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry);
 CkCallback CkGen_cbMain(const CkGenChare *chare, CkProxy p, int entry);
 
-/** Parameters that a pup function packs (see ck.h): `n` objects of `bytes` bytes each, at `objs`.
+/** Parameters packed by a pup function (see ck.h): `n` objects of `bytes` bytes each, at `objs`.
  * CkGen_pupSize returns their packed size; CkGen_pupPack packs them to the `size` bytes at `to`;
  * CkGen_pupUnpack makes them anew from the bytes at `from`, and the runtime frees them when the
  * handler has returned.
  *
- * Sizing and packing give `pup` a copy of each object, because it assigns to members, as in
- * x->v = pup_alloc(...). The caller's object may be constant, or two PEs may pack it at once. */
+ * Sizing and packing give `pup` a copy of each object, because it assigns to members, as in x->v =
+ * pup_alloc(...). The caller's object may be constant, or two PEs may pack it at once. */
 size_t CkGen_pupSize(CkPupFn pup, const void *objs, size_t bytes, size_t n);
 void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *to, size_t size);
 const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *from, void *payload);
 
-/** What X_pup does with a field, if ckci printed it from a list: size, pack or delete what `old`
- * points to, or unpack it. Each returns what the field points to then. NULL stays NULL.
- * CkGen_pupPointed: n values of `bytes` bytes, each by `pup` unless that is NULL. `name` is the
- * field's. CkGen_pupMessage: a message that the element keeps. */
+/** For one field of an X_pup that ckci generated from a list: size, pack or delete the target of
+ * `old`, or unpack it. Each returns the field's new value. NULL stays NULL. CkGen_pupPointed: n
+ * values of `bytes` bytes, each by `pup` unless that is NULL. `name` is the field's.
+ * CkGen_pupMessage: a message that the element keeps. */
 enum { CKGEN_MALLOC, CKGEN_RDMA, CKGEN_DIRECT };
 void *CkGen_pupPointed(pup_er p, void *old, long long n, size_t bytes, CkPupFn pup, int memory,
 		       const char *name);
@@ -672,7 +671,7 @@ static inline void CkGen_pupCallback(pup_er p, void *cb) { pup_callback(p, (CkCa
 
 /* For the checks that such a list is complete: where field b begins if it follows field a, where
  * the struct ends if a is its last field, and what kind of thing a field is (5 is gcc's class of
- * pointers; arrays become them). CKGEN_SOME is any value of a field that `value` is a value of. */
+ * pointers; arrays become them). CKGEN_SOME is any value of the type of `value`. */
 #define CKGEN_ROUND(n, align) (((n) + (align) - 1) / (align) * (align))
 #define CKGEN_FIELD_END(T, a) (offsetof(T, a) + sizeof(((T *)0)->a))
 #define CKGEN_AFTER(T, a, b) CKGEN_ROUND(CKGEN_FIELD_END(T, a), __alignof__(((T *)0)->b))
@@ -693,9 +692,9 @@ template <typename T, size_t n> struct CkGen_isArray<T[n]> { static constexpr bo
 #define CKGEN_SOME(...) __VA_ARGS__
 #endif
 
-/** Before the handler of an entry with nocopypost arrays: ask where they shall go, and copy them
- * there. post[p->n] has the pointers then. False: the call waits for a buffer, and the runtime
- * keeps it; do not run the handler. */
+/** Before the handler of an entry with nocopypost arrays: ask the program for buffers, and copy the
+ * arrays there. post[p->n] then has the pointers. False: the call waits for a buffer, and the
+ * runtime keeps it; do not run the handler. */
 bool CkGen_post(const CkGenPost *p, void *payload, CkNcpyBufferPost *post);
 
 /** Round up to the alignment of strings and small arrays inside a payload. */
@@ -716,8 +715,8 @@ static inline size_t CkGen_placePut(size_t end, size_t bytes)
 	return bytes < CKGEN_LARGE_PUT ? CkGen_align(end) : (end + 63) & ~(size_t)63;
 }
 
-/* What `fits` functions ask: whether an array of n elements, a string, a result lies at `at` of so
- * many bytes. */
+/* For `fits` functions: whether an array of n elements, a string, or a result at `at` lies within
+ * `bytes` bytes. */
 static inline bool CkGen_arrayFits(size_t bytes, uint64_t at, long long n, size_t each)
 {
 	return n >= 0 && at <= bytes && at % 16 == 0 && (uint64_t)n <= (bytes - at) / each;
@@ -732,7 +731,7 @@ static inline bool CkGen_ncpyFits(const CkGenNcpy *d, long long n, size_t each)
 }
 bool CkGen_resultFits(const void *m, size_t bytes);
 
-/** The bytes of a payload, as the head in front of it says. */
+/** The bytes of a payload, from the head before it. */
 static inline size_t CkGen_bytes(const void *payload)
 {
 	uint64_t size;
@@ -741,7 +740,7 @@ static inline size_t CkGen_bytes(const void *payload)
 	return (size_t)size - CKGEN_HEAD;
 }
 
-/** End the job, because the call that has this payload does not fit. Only for CkGenEntry.came. */
+/** End the job, because the call with this payload is invalid. Only for CkGenEntry.came. */
 __attribute__((noreturn)) void CkGen_misfit(const void *payload);
 
 /** Zero a gap of less than 80 bytes. Compilers turn a memset of unknown but bounded size into

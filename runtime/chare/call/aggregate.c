@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aggregate.c: calls of [aggregate] entries travel in batches. Each PE fills one batch per
- * destination PE. The stub writes its parameters straight into the batch; the receiver calls the
+ * aggregate.c: sends calls of [aggregate] entries in batches, one per destination PE, as Charm++'s
+ * TRAM does. The stub writes its parameters straight into the batch; the receiver calls the
  * handlers with pointers into it. There is no message per call.
  *
- * A batch is a message of runs. A run is a row of calls of one entry of one collection:
+ * A batch is a message of runs. A run is a sequence of calls of one entry of one collection:
  *
  *	| struct ck_env | struct run | item | item | ... | pad to 16 | struct run | item | ...
  *
  *	item:	| place, 4 bytes, in a slot of 4, 8 or 16 | payload, padded to the slot |
  *
  * The slot is as large as the payload's alignment, so a call with one int takes 8 bytes: one cache
- * line carries eight calls from core to core. (ARMI III-C names this, grouping by method, as future
- * work.) If the PE has only one element, as with groups, the run leaves out the place, and a line
- * carries 16: in bench/kpings 10000 calls between processes then took 3.8 ns each instead of 5.3.
+ * line carries eight calls between cores. (ARMI III-C names grouping by method as future work.) If
+ * the PE has only one element, as with groups, the run omits the place, and a line carries 16: in
+ * bench/kpings 10000 calls between processes then took 3.8 ns each instead of 5.3.
  *
  * The PE sends a batch
  *   - when it has its number of calls or of bytes;
@@ -43,17 +43,17 @@ enum {
 	BYTES_MOST = 1 << 20,
 	/* A PE that is never idle sends its batches after this many turns of its queue. */
 	TURNS_MOST = 8,
-	/* A batch that is at most a quarter full is sent as a copy: 1 call should not occupy
-	 * 16 kB at the receiver, and the block stays in the sender's cache. Unless memory is short: a copy
-	 * never waits for room, a new block does. */
+	/* A batch that is at most a quarter full is sent as a copy: 1 call should not occupy 16 kB at the
+	 * receiver, and the block stays in the sender's cache. Not if memory is short: a copy never waits
+	 * for space, a new block does. */
 	COPY_BELOW = 4,
-	/* Bytes: the receiver prefetches the batch this far ahead of the call that it handles. With it
-	 * a call in a stream took 4.2 ns instead of 5.5. */
+	/* Bytes: the receiver prefetches the batch this far ahead of the current call. A call in a stream
+	 * then took 4.2 ns instead of 5.5. */
 	AHEAD = 256,
 };
 
-/* The flags that an entry may have if its handler can be called in place, and if its calls can
- * travel in a batch. */
+/* The flags that an entry may have if its handler can be called in place, and if its calls can be
+ * batched. */
 enum {
 	PLAIN = CKGEN_AGGREGATE | CKGEN_NOARGS | CKGEN_REDUCTION | CKGEN_NOTRACE,
 	TRAVELS = PLAIN | CKGEN_THREADED | CKGEN_WHEN | CKGEN_PUP | CKGEN_AWAITED,
@@ -73,7 +73,7 @@ struct agg_to {
 	struct run *run;
 	struct ck_env *env;       /* the batch, which this PE owns; NULL: none */
 	size_t size;              /* of env */
-	uint32_t left;            /* calls that the batch still took when the run was opened */
+	uint32_t left;            /* calls that fitted into the batch when the run was opened */
 	int pe;
 	bool listed;
 	struct agg_to *next;      /* in the order in which their batches began */
@@ -82,13 +82,13 @@ struct agg_to {
 /** The batches of one PE. */
 struct aggregator {
 	struct agg_to **to;       /* [n_pes]; NULL until the first call for that PE */
-	struct agg_to *list, **tail; /* those that may have something to send */
+	struct agg_to *list, **tail; /* those that may have calls to send */
 	bool marked;              /* the mark is in the queue */
 	uint32_t turns;           /* of the queue, since the last flush */
 	uint32_t count, bytes;    /* limits of a batch */
-	const void *item;         /* while now.env is `batch`: what the handler was given */
+	const void *item;         /* while now.env is `batch`: the handler's parameters */
 	uint32_t item_bytes;
-	struct ck_env batch;      /* stands for the message of a call that came in a batch */
+	struct ck_env batch;      /* stands for the message of a batched call */
 };
 
 enum { H_BATCH, H_FLUSH };
@@ -218,8 +218,7 @@ static void begin_batch(struct agg_to *to, uint32_t count)
 	to->left = count;
 }
 
-/* The message to send: the block itself, or, if the block is mostly empty, a copy of the used
- * bytes. */
+/* The message to send: the block itself, or, if it is mostly empty, a copy of the used bytes. */
 static struct ck_env *what_to_send(struct pe *pe, struct agg_to *to, size_t size)
 {
 	struct ck_env *env = to->env;
@@ -246,7 +245,7 @@ static void flush_one(struct pe *pe, struct agg_to *to)
 	csd_send(pe, to->pe, &env->head);
 }
 
-/* A listed batch may have been sent meanwhile because it was full. */
+/* A listed batch may already have been sent because it was full. */
 void aggregate_flush(struct pe *pe)
 {
 	struct aggregator *a = agg_of(pe);
@@ -279,7 +278,7 @@ static void send_mark(struct pe *pe)
 	csd_send(pe, pe->id, m);
 }
 
-/* The mark has come through the queue: everything that was there before has been handled. */
+/* The mark has passed the queue: all messages before it have been handled. */
 static void flush_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct aggregator *a = agg_of(pe);
@@ -309,7 +308,7 @@ static void list(struct pe *pe, struct agg_to *to)
 		send_mark(pe);
 }
 
-/* No more than the calls need: with few calls per batch, many batches may be under way. */
+/* Only what the calls need: with few calls per batch, many batches may be under way. */
 static size_t block_size(const struct aggregator *a, uint32_t stride)
 {
 	size_t wanted = sizeof(struct ck_env) + sizeof(struct run) +
@@ -335,14 +334,14 @@ static uint64_t n_on(const struct collection *c, int on_pe)
 	return coll_run_first(c, on_pe + 1) - coll_run_first(c, on_pe);
 }
 
-/* Whether the run can leave out the place, which is then `first` on that PE. An item without bytes
- * keeps its place, because it would take no room otherwise. */
+/* Whether the run can omit the place, which is then `first` on that PE. An empty item keeps its
+ * place, because it would take no space otherwise. */
 static bool needs_no_place(const struct agg_to *to, const struct collection *c, uint64_t kind)
 {
 	return !c->homes.map && n_on(c, to->pe) == 1 && CkGen_itemBytes(kind) > 0;
 }
 
-/* The number of items of a new run that the block has room for. */
+/* The number of items of a new run that fit into the block. */
 static size_t room(const struct agg_to *to, uint32_t stride)
 {
 	size_t used = (size_t)(to->open.at - (char *)to->env) + sizeof(struct run);
@@ -356,8 +355,8 @@ static uint32_t new_stride(const struct agg_to *to, const struct collection *c, 
 	return CkGen_itemStride(kind) - (needs_no_place(to, c, kind) ? CkGen_itemSlot(kind) : 0);
 }
 
-/* If a run of this kind will need a block, have one in the pool. The thread may wait for it, and
- * others may make calls meanwhile, so look again. */
+/* If a run of this kind will need a block, reserve one in the pool. The thread may wait for it, and
+ * others may make calls meanwhile, so check again. */
 static void await_block(struct pe *pe, const struct agg_to *to, const struct collection *c,
 			uint64_t kind)
 {
@@ -402,7 +401,7 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 	to->open.first = place;
 	to->open.n = 1;
 	if (c->route) {
-		to->open.n = !c->route->stop->every; /* else each call asks */
+		to->open.n = !c->route->stop->every; /* else each call is checked */
 		return;
 	}
 	if (c->homes.map)
@@ -411,14 +410,14 @@ static void note_neighbours(struct agg_to *to, const struct collection *c, uint6
 	to->open.n = n_on(c, to->pe);
 }
 
-/* Whether a batch has room for an item of `bytes` bytes and up to 15 bytes before and after it. */
+/* Whether an item of `bytes` bytes, with up to 15 bytes before and after it, fits into a batch. */
 static bool fits(const struct pe *pe, uint64_t bytes)
 {
 	return bytes <= agg_of(pe)->bytes - sizeof(struct ck_env) - sizeof(struct run) - 32;
 }
 
-/* Of a collection with a route: whether a call may go in a batch. If not, what was here for the
- * element has been sent. */
+/* For a collection with a route: whether a call may be batched. If not, the element's earlier calls
+ * here have been sent. */
 static __attribute__((noinline)) bool may_join(struct pe *pe, struct collection *c, uint64_t place,
 					       uint64_t kind, uint64_t bytes)
 {
@@ -427,12 +426,12 @@ static __attribute__((noinline)) bool may_join(struct pe *pe, struct collection 
 	return c->route->stop->batched(pe, c, c->route, place, takes);
 }
 
-/* The run to put an item into; NULL: it cannot travel in a batch. */
+/* The run to put an item into; NULL: it cannot be batched. */
 static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t place,
 			      uint64_t kind, uint64_t bytes)
 {
-	/* With more than 32 bits of places no call travels in a batch; so the order of calls does not
-	 * depend on the place. */
+	/* With more than 32 bits of places no call is batched; so the order of calls does not depend on
+	 * the place. */
 	if (CSD_UNLIKELY(place >= c->homes.total || c->homes.total > UINT32_MAX))
 		return NULL;
 	if (CSD_UNLIKELY(c->route != NULL) && !may_join(pe, c, place, kind, bytes))
@@ -455,7 +454,7 @@ static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t plac
 }
 
 /* For a call to another PE or of another entry than the last call, or one that cannot join a batch.
- * The stub itself appends the item, because there all of `kind` is constant. */
+ * The stub itself appends the item, because all of `kind` is constant there. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 {
 	struct pe *pe = ck_self_in("an [aggregate] entry");
@@ -472,7 +471,7 @@ CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry
 	return CkGen_open(chare, id, x, entry, bytes);
 }
 
-/* The last call has filled its batch, or travels by itself. */
+/* The last call has filled its batch, or is sent by itself. */
 void CkGen_closeAggregate(CkGenOpen call)
 {
 	if (call.away > 0)
@@ -483,7 +482,7 @@ void CkGen_closeAggregate(CkGenOpen call)
 _Static_assert(offsetof(struct agg_to, open) == 0, "CkGen_batch_ points to a struct agg_to");
 
 /* A call that the stub has packed already: of variable size, or of an element in several
- * dimensions. A call with options travels by itself. */
+ * dimensions. A call with options is sent by itself. */
 void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry, void *payload,
 			 const CkEntryOptions *o)
 {
@@ -547,8 +546,8 @@ static uint32_t run_stride(const struct run *run)
 	return CkGen_itemStride(kind) - (CkGen_itemSlot(kind) - run_lead(run));
 }
 
-/* Deliver the call as a message of its own; deliver_to and its callers handle what is special. Of a
- * batch from another process only the bounds have been looked at. */
+/* Deliver the call as a message of its own; deliver_to and its callers handle special cases. Of a
+ * batch from another process only the bounds have been checked. */
 static void deliver_as_message(struct pe *pe, const CkGenEntry *e, const struct run *run,
 			       int src_pe, uint64_t place, const void *payload)
 {
@@ -589,7 +588,7 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 }
 
 /* The loop reads n_here and n_entries for each item, because a handler may change them. They are 0
- * where there is more to do than to call the handler (element_arrived). */
+ * where more is needed than to call the handler (element_arrived). */
 static void deliver_run(struct pe *pe, const struct collection *c, const struct run *run,
 			int src_pe)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bcast.c: flow control of broadcasts. Copies of a broadcast multiply on the way down its root's
- * tree, where nobody can wait for room, so the root has to know how far all PEs are. A PE may have
+ * bcast.c: flow control of broadcasts. Copies of a broadcast multiply down its root's tree, where
+ * no PE can wait for space, so the root must know the progress of all PEs. A PE may have
  * CK_FLOW_BYTES bytes of broadcasts under way that some PE has not handled; less if all their
  * copies could take more than a quarter of CK_MESSAGE_MEMORY where that is set. Beyond this budget
  * a thread waits; a handler, which cannot, may go as far as CK_MESSAGE_MEMORY.
  *
  * For each root a PE adds up what it has handled itself, and knows the same of each child's
- * subtree. When the least of these has grown by a step, it tells its parent. All levels of the tree
- * together keep back at most a quarter of the budget, so a thread never waits for a report that
- * does not come.
+ * subtree. When the minimum of these has grown by a step, it reports to its parent. All levels of
+ * the tree together delay at most a quarter of the budget, so a thread never waits for a report
+ * that does not come.
  */
 #include "call.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -18,11 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** What a PE knows of the broadcasts of one root. */
+/** A PE's view of the broadcasts of one root. */
 struct bcast_from {
 	struct bcast_count sent;           /* only at the root */
 	struct bcast_count here;           /* handled on this PE */
-	struct bcast_count told;           /* the parent; at the root: handled everywhere */
+	struct bcast_count told;           /* reported to the parent; at the root: handled everywhere */
 	struct bcast_count below[];        /* handled in each child's subtree */
 };
 
@@ -38,7 +38,7 @@ static unsigned levels(const struct cmi_job *job)
 	return n;
 }
 
-/* Into how many messages one may turn on a PE, itself included, at most. */
+/* The most messages that one may turn into on a PE, itself included. */
 static unsigned copies_most(const struct cmi_job *job)
 {
 	int nodes = job->n_nodes - 1 < CSD_TREE_ARITY ? job->n_nodes - 1 : CSD_TREE_ARITY, pes = 0;
@@ -101,7 +101,7 @@ static void report(struct pe *pe, int root, struct bcast_count handled)
 	csd_send(pe, csd_tree_parent(pe, root), &m->head);
 }
 
-/* The least of this PE and its subtrees. */
+/* The minimum of this PE and its subtrees. */
 static struct bcast_count handled_by_all(struct pe *pe, const struct bcast_from *f, int root)
 {
 	struct bcast_count least = f->here;
@@ -156,7 +156,7 @@ const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m)
 	       NULL : "more was handled than sent";
 }
 
-/* Reports of one child may overtake each other (random delays): their numbers only rise. */
+/* Reports of one child may overtake each other (random delays): only increases count. */
 void bcast_report_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const struct bcast_report r = *(const struct bcast_report *)m;
@@ -188,7 +188,7 @@ static bool in_budget(struct pe *pe, uint64_t bytes)
 	return under_way + bytes <= budget || under_way <= budget / 4;
 }
 
-/* The part of the tree of which the root knows least. */
+/* The subtree with the least known progress. */
 static void describe_last(struct pe *pe, const struct bcast_from *f, char *buf, size_t len)
 {
 	uint64_t least = f->here.bytes;

@@ -3,12 +3,12 @@
  * call.h: the room call/: one call, from the stub to the handler.
  *
  * Owns     addressing and sending (send.c), finding the element and running its handler
- *          (deliver.c), what a handler may do with its message (keep.c), calls that travel together
- *          (aggregate.c), what a call may meet on its way (call_route.h), calls of a collection
- *          whose elements move at rest (closed.c).
+ *          (deliver.c), keeping a handler's message (keep.c), batches of calls (aggregate.c), the
+ *          route of a call (call_route.h), calls of a collection whose elements move while it is
+ *          quiescent (closed.c).
  * Called   by the stubs and by the rooms above, on the PE that sends or runs the call.
- * Calls    params/, core/; and through the tables of the parts, what handles attributes, kinds of
- *          chares, and elements that are elsewhere. A plain call does not use these tables
+ * Calls    params/, core/; and through the tables of the parts, the rooms that handle attributes,
+ *          kinds of chares, and elements that are elsewhere. A plain call does not use these tables
  *          (CkGen_openClass -> dispatch -> element_arrived).
  */
 #ifndef CK_CALL_H
@@ -32,9 +32,9 @@ extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
-/** Make a payload a call of an entry, without options. If a handler sends its own message on, the
- * runtime does not free the message after the handler. (A message that goes to several elements is
- * copied for each, so a handler can only give away its copy.) */
+/** Make a payload a call of an entry, without options. If a handler sends its own message, the
+ * runtime does not free it after the handler. (A message for several elements is copied for each,
+ * so a handler can only give away its copy.) */
 static inline struct ck_env *call_take_plain(struct pe *pe, void *payload, int entry)
 {
 	struct ck_env *env = env_of(payload);
@@ -46,7 +46,7 @@ static inline struct ck_env *call_take_plain(struct pe *pe, void *payload, int e
 	return env;
 }
 
-/** The same with what the entry's attributes and the caller's options ask for. */
+/** The same with the entry's attributes and the caller's options. */
 struct ck_env *call_take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
 			 const CkEntryOptions *o);
 
@@ -63,20 +63,20 @@ void send_element(struct pe *pe, const CkGenChare *type, const CkElement *e, str
  * arrays. */
 void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env,
 		int handler);
-/** Let a call of an element of an array that is not here, or that its calls do not reach directly,
- * go its way. */
+/** Send a call of an array element that is not here, or that its calls do not reach directly. */
 void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 void send_all(struct pe *pe, uint64_t id, struct ck_env *env);
 void send_main(struct pe *pe, uint64_t id, struct ck_env *env);
 
 /** Address a call in an array whose extents are known: by place, or by index in a sparse array.
- * call_to says where it goes then. */
+ * call_to then gives its destination. */
 void address_in_array(struct pe *pe, const struct collection *c, CkIndex index, struct ck_env *env);
 void address_by_index(CkIndex index, struct ck_env *env);
 /** Let the call wait on this PE for the collection's creation. */
 void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 
-/* ---- what rooms above add; they set it while the node starts --------------------------------- */
+/* ---- set by rooms above while the node starts
+ * ------------------------------------------------- */
 
 struct call_node {
 	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
@@ -95,8 +95,8 @@ static inline struct call_node *call_node_of(const struct node *node)
 void element_arrived(struct pe *pe, struct cmi_msg *m);
 /** The same for a call from another process: its parameters must fit the entry. */
 void element_came(struct pe *pe, struct cmi_msg *m);
-/** The same, but if anything else than to call the handler were to be done with the message: false,
- * and nothing has been. */
+/** The same, unless anything but calling the handler is needed: then false, and nothing has been
+ * done. */
 bool element_runs(struct pe *pe, struct ck_env *env);
 
 /* The following functions take the message, unless it is `shared`: then the caller still owns
@@ -111,8 +111,8 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);
-/** Give what has gone to all elements to one whose slot has `obj`, or send it on. The caller still
- * owns it. */
+/** Deliver a broadcast to the element whose slot has `obj`, or forward it. The caller still owns
+ * it. */
 void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj,
 		  const struct ck_env *env);
 /** Construct the only object that gets this message. The message names the object's chare. */
@@ -120,14 +120,14 @@ void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 /** Construct one of several objects; the caller still owns the payload. */
 void construct(struct pe *pe, struct ck_obj *obj, void *payload);
 
-/** Run the handler in the way that its attributes ask for. */
+/** Run the handler as its attributes demand. */
 void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** Run the handler now, on this stack. */
 void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 /** After a handler: take back what was lent to it, and free its own message unless it has taken
  * that. The caller reads `special` before the handler, because the handler may free the message. */
 void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool special, bool shared);
-/** Abort: the message came to a PE where its element neither is nor may have been. */
+/** Abort: the message came to a PE where its element neither is nor can have been. */
 _Noreturn void call_lost(struct pe *pe, const struct collection *c, const struct ck_env *env);
 /** The function that the message calls; aborts if a callback's data do not fit the entry. */
 CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
@@ -139,14 +139,14 @@ void ck_describe(const struct pe *pe, char *buf, size_t len);
 
 struct closed {
 	struct call_route route;  /* on the route: it is closed */
-	struct held_call *list;   /* ours: what is kept, in order */
+	struct held_call *list;   /* ours: the calls kept, in order */
 	size_t n, cap;
 };
 
 /** Of a collection on a PE. */
 struct call_coll {
 	struct closed closed;
-	/** NULL, or: handle what PE src has sent to elements here otherwise than by messages
+	/** NULL, or: handle what PE src has sent to elements here by other means than messages
 	 * (channel/landing.c). */
 	void (*heard)(struct pe *pe, int src);
 	uint32_t walks;           /* running loops over elems, during which elements keep their slots and
@@ -154,10 +154,10 @@ struct call_coll {
 	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are
 				   * 0 */
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
-	uint64_t n_begun;         /* broadcasts that this PE has begun: their numbers */
+	uint64_t n_begun;         /* broadcasts that this PE has begun; gives their numbers */
 	struct spans seen;        /* ours; of an array: broadcasts that this PE has begun to deliver */
 	uint64_t n_newborns;      /* newborn.c: records so far */
-	struct newborns *newborns; /* newborn.c: ours; NULL: no insertion asks for anything now */
+	struct newborns *newborns; /* newborn.c: ours; NULL: no insertion is under way */
 };
 
 static inline struct call_coll *call_coll_of(const struct collection *c)
@@ -174,20 +174,19 @@ static inline bool call_is_closed(const struct collection *c)
 void call_describe_held(const struct collection *c, struct csd_told *to);
 void closed_fini(struct pe *pe, struct collection *c);
 
-/** Send what was kept. Takes the message. */
+/** Send a call that was kept. Takes the message. */
 typedef void (*call_release_fn)(struct pe *pe, struct collection *c, struct ck_env *env);
 
-/** From now on this PE keeps what it sends to the collection; what it sent before has left, batches
- * included (aggregate_flush): the next calls that could travel in one go by themselves, and come
- * here. */
+/** From now on this PE keeps what it sends to the collection; earlier messages have left, batches
+ * included (aggregate_flush): calls that could be batched are now sent singly, and kept. */
 void call_close(struct collection *c);
 /** Keep a message of a collection that is closed. Takes the message. */
 void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_release_fn send);
 /** The collection is open again: send all that was kept, in order. */
 void call_release(struct pe *pe, struct collection *c);
 
-/** Before what PE src says about an element is acted on: handle first what it has sent to the
- * element before. */
+/** Before acting on a statement of PE src about an element: handle what src has sent to it
+ * before. */
 static inline void call_hear(struct pe *pe, const struct collection *c, int src)
 {
 	if (call_coll_of(c)->heard)
@@ -201,8 +200,8 @@ struct bcast_pe {
 	struct bcast_from **from;          /* [n_pes], by root; NULL: nothing yet */
 	uint64_t budget, step;             /* bytes */
 };
-/** How much of one root's broadcasts a PE and all below it have handled, told to its parent in the
- * tree. */
+/** How much of one root's broadcasts a PE and its subtree have handled; reported to its parent in
+ * the tree. */
 struct bcast_count {
 	uint64_t bytes, n;
 };
@@ -214,8 +213,8 @@ struct bcast_report {
 
 void bcast_pe_start(struct pe *pe);
 void bcast_pe_stop(struct pe *pe);
-/** Before a broadcast of the program's: let a thread wait until it may go. What cannot wait ends
- * the job when too much waits already. */
+/** Before a broadcast of the program: let a thread wait until it may be sent. Code that cannot wait
+ * ends the job when too much waits already. */
 void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes);
 /** This PE has begun a broadcast. / It has handled one of `root`. */
 void bcast_sent(struct pe *pe, uint64_t bytes);
@@ -241,7 +240,7 @@ const char *prepared_describe(struct pe *pe, char *buf, size_t len);
 _Noreturn void prepared_left(struct pe *pe);
 
 bool aggregate_runs(const struct pe *pe);
-/** Copy what the running handler was given into a new message; returns its payload. */
+/** Copy the parameters of the running handler into a new message; returns its payload. */
 void *aggregate_keep(struct pe *pe);
 
 /** coll_wait for a message that may have come from another process: also asks the collection's

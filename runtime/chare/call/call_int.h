@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_int.h: what the files of this room share. */
+/* call_int.h: shared by the files of this room. */
 #ifndef CK_CALL_INT_H
 #define CK_CALL_INT_H
 
@@ -19,7 +19,7 @@ static inline struct ck_env *current(const struct ck_pe *ck)
 	return ck->now.obj ? ck->now.env : NULL;
 }
 
-/* The runtime's own message is no more needed. */
+/* Release the runtime's own message. */
 static inline void message_done(struct pe *pe, struct ck_env *env)
 {
 	if (pe->node->check)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call_open.h: how a stub begins a call of an element in any number of dimensions: it takes the
- * message and addresses it, and the stub fills it afterwards. Inline, because one function then
- * does all of it (send.c). Two rooms have such functions for stubs: call/, and channel/ for calls
- * that repeat.
+ * call_open.h: how a stub begins a call of an element in any number of dimensions: it allocates and
+ * addresses the message, and the stub then fills it. Inline, because one function does all of it
+ * (send.c). Two rooms have such functions for stubs: call/, and channel/ for calls that repeat.
  */
 #ifndef CK_CALL_OPEN_H
 #define CK_CALL_OPEN_H
 
 #include "call.h"
 
-/** Go on with a call that does not stay here, or whose collection is another one than the last
- * one's. Takes the message. */
+/** Continue a call that leaves this PE, or whose collection differs from the last one's. Takes the
+ * message. */
 CkGenOpen call_open_away(const CkGenChare *chare, const CkElement *e, struct pe *pe,
 			 struct ck_env *env);
 
@@ -40,8 +39,8 @@ static __attribute__((noinline)) CkGenOpen element_empty_pool(const CkGenChare *
 	return again(chare, e, entry, size, cls);
 }
 
-/* In more than one dimension, and with arrays and strings for parameters. What does not stay here
- * goes on to `away`. `again` is the caller. */
+/* In more than one dimension, and with arrays and strings for parameters. A call that leaves this
+ * PE continues in `away`. `again` is the caller. */
 static inline __attribute__((always_inline))
 CkGenOpen open_element(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
 		       size_t cls, away_fn *away, open_fn *again)

@@ -64,8 +64,8 @@ static const char *element_misfit(struct pe *pe, const struct cmi_msg *m)
 	       "it says that it has waited for its buffers" : NULL;
 }
 
-/* The parameters are looked at before the message goes further down, so that one process speaks and
- * not all. */
+/* The parameters are checked before the message goes further down, so that one process reports an
+ * error and not all. */
 static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;

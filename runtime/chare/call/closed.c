@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * closed.c: what a PE sends to a collection while the collection's elements move at rest
- * (place/bulk.c). It is kept here, in order, and sent when the collection is open again: then each
- * call finds its way by the places of that time. It is the uppermost stop of the collection's route
- * (call_route.h).
+ * closed.c: keeps what a PE sends to a collection while the collection's elements move
+ * (place/bulk.c). It is sent, in order, when the collection is open again, to the new locations. It
+ * is the uppermost stop of the collection's route (call_route.h).
  */
 #include "newborn.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -27,13 +26,13 @@ void call_hold(struct pe *pe, struct collection *c, struct ck_env *env, call_rel
 	k->list[k->n++] = (struct held_call){ env, send };
 }
 
-/* The home may be another one now. */
+/* The home may have changed. */
 static void send_released(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	call_send(pe, c, env);
 }
 
-/* A copy of a broadcast, or of a multicast, was under way before. */
+/* A copy of a broadcast, or of a multicast, that was already under way. */
 static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
 {
 	if (env->more & (CK_MORE_OF_ALL | CK_MORE_SECTION))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deliver.c: brings a call from a queue to the user's handler. The runtime owns the message and
- * frees it after the handler, unless the handler has kept it (CkKeepMsg) or sent it on.
+ * frees it after the handler, unless the handler has kept it (CkKeepMsg) or sent it.
  */
 #include "call_int.h"
 #include "newborn.h"
@@ -59,8 +59,8 @@ static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage st
 	return false;
 }
 
-/* Whether a part has taken over the call because of an attribute of its entry. This is asked for
- * each element of a broadcast, so it costs one test where the entry has no such attribute. */
+/* Whether a part has taken over the call because of an attribute of its entry. Called for each
+ * element of a broadcast, so it costs one test where the entry has no such attribute. */
 static inline bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj, struct ck_env *env,
 			 bool shared)
 {
@@ -132,7 +132,7 @@ _Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entr
 		  data_type_name((CkDataType)m->type));
 }
 
-/* Abort unless a callback's data are what the entry method declares. */
+/* Abort unless a callback's data match the entry's declaration. */
 static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
 {
 	const CkGenEntry *e = &type->entries[entry];
@@ -161,7 +161,7 @@ static bool is_from_away(const struct pe *pe, const struct ck_env *env)
 	return src < 0 || src >= job->n_pes || job->node_of[src] != job->node;
 }
 
-/* From the seat of the element, which is a guest here. */
+/* Forwarded from the seat of the element, which is a guest here. */
 static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	struct ck_of_all of;
@@ -176,7 +176,7 @@ static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 		newborns_saw(pe, c, (int)of.root, of.no);
 }
 
-/* Of a multicast. The section stays behind the payload, for CkGetSectionInfo. */
+/* Of a multicast. The section stays after the payload, for CkGetSectionInfo. */
 static void take_of_section(struct pe *pe, struct ck_env *env)
 {
 	struct ck_of_all of;
@@ -210,7 +210,7 @@ static __attribute__((noinline)) void check_params(struct pe *pe, struct collect
 	csd_misfit(pe, &env->head, text);
 }
 
-/* Flags, as they stand in `call`. */
+/* Flags of `call`. */
 enum {
 	LOOKED_AT = (CK_CALL_REDUCED | CK_ENV_PACKED) << 16 | (CK_MORE_OF_ALL | CK_MORE_NUMBERED)
 								      << 24
@@ -329,7 +329,7 @@ void made_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* A message can only know a collection that has been made, so its creator knows it. */
+/* A message can only name a collection that has been made, so its creator knows it. */
 void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
 {
 	const int creator = (int)(c->id >> 32);
@@ -355,7 +355,7 @@ static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct
 							   struct ck_env *env)
 {
 	if (!coll_there(pe, c)) {
-		env->more |= CK_MORE_WAITED; /* that it goes this way again */
+		env->more |= CK_MORE_WAITED; /* so that it takes this path again */
 		call_wait(pe, c, &env->head);
 	} else if (c->sparse)
 		ck_kind(pe, c->type)->missing(pe, c, env);
@@ -363,7 +363,7 @@ static __attribute__((noinline)) void element_arrived_slow(struct pe *pe, struct
 		deliver_one(pe, c, env);
 }
 
-/* Elements that n_here leaves out: those of a PE from which others are away, guests, and those that
+/* Elements not covered by n_here: those of a PE from which others are away, guests, and those that
  * a user's map put here. */
 static inline struct ck_obj *find_by_table(const struct collection *c, uint64_t place)
 {
@@ -377,7 +377,7 @@ static inline struct ck_obj *find_by_table(const struct collection *c, uint64_t 
 	return obj && obj_takes_calls(obj) ? obj : NULL;
 }
 
-/* A plain call of such an element is as quick as any when it is found. */
+/* Once such an element is found, a plain call is as fast as any. */
 static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, struct collection *c,
 								struct ck_env *env)
 {
@@ -397,8 +397,8 @@ static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, st
 		element_arrived_slow(pe, c, env);
 }
 
-/* Whether a plain call that came from another process can run. The type's own table says so:
- * c->entries may call other functions, which look at nothing. */
+/* Whether a plain call from another process can run. The type's own table decides: c->entries may
+ * have other functions, which check nothing. */
 static bool params_fit(const struct collection *c, const struct ck_env *env)
 {
 	const CkGenEntry *e = &c->type->entries[env->call];
@@ -418,8 +418,8 @@ static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struc
 }
 
 /* Two comparisons replace all checks. n_here is 0 while the elements do not exist or must be looked
- * up. A `call` with any flag is larger than every entry's number. Whatever else needs care (entries
- * with attributes, elements that come and go) sets n_here or n_entries to 0. */
+ * up. A `call` with any flag is larger than every entry's number. Other special cases (entries with
+ * attributes, elements that come and go) set n_here or n_entries to 0. */
 static inline bool runs_by_place(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	uint64_t at = env->place - c->first;
@@ -444,8 +444,7 @@ bool element_runs(struct pe *pe, struct ck_env *env)
 	return runs_by_place(pe, coll_get(pe, env->coll), env);
 }
 
-/* Where values are not all that it has, `came` looks at the rest, which is the rest of a whole
- * head. */
+/* For parameters other than values, `came` checks what lies beyond the head. */
 void element_came(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -463,8 +462,8 @@ void element_came(struct pe *pe, struct cmi_msg *m)
 		element_came_by_table(pe, c, env);
 }
 
-/* A wide priority may stand behind the parameters, and CkGenEntry.came allows them to lie there,
- * too: it is the message's memory. */
+/* A wide priority may follow the parameters, and CkGenEntry.came allows them to lie there, too: it
+ * is the message's memory. */
 void CkGen_misfit(const void *payload)
 {
 	struct pe *pe = ck_self();
@@ -484,7 +483,7 @@ static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, stru
 			deliver_to(pe, objs[i], env, true);
 }
 
-/* Each element gets a copy, because its handler may change the message or send it on. */
+/* Each element gets a copy, because its handler may change the message or send it. */
 static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -529,9 +528,8 @@ void deliver_copy(struct pe *pe, struct collection *c, struct ck_obj *obj, const
 }
 
 /* Where elements are away, or have been, and where new ones do not get the broadcast (`newborns`).
- * Those calls leave first, so that none that a handler here makes overtakes them. A handler may let
- * an element behind it leave, later
- * (call_coll_of(c)->walks), or destroy it. */
+ * Those calls leave first, so that none that a handler here makes overtakes them. A handler may
+ * make a later element leave (call_coll_of(c)->walks), or destroy it. */
 static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env *env, bool newborns)
 {
 	const bool message = c->entries[env->entry].flags & CKGEN_MESSAGE;
@@ -571,8 +569,8 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	}
 }
 
-/* Elements can be inserted into arrays only. Returns whether some of this PE do not get it as the
- * others do. */
+/* Elements can be inserted into arrays only. Returns whether some of this PE do not get it like the
+ * others. */
 static inline bool begin_bcast(struct pe *pe, struct collection *c, const struct ck_env *env)
 {
 	struct call_coll *k = call_coll_of(c);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * describe_call.c: answers the scheduler's questions about message memory: may the running code
- * wait for room, and what are the messages that fill it (room.c, report.c of the scheduler). Names
- * the call that a program forgot to commit.
+ * wait for space, and which messages fill it (room.c, report.c of the scheduler). Names the call
+ * that a program forgot to commit.
  */
 #include "call.h"
 
 #include <stdio.h>
 
-/* A constructor may run in the middle of a creation, which nothing may come between. */
+/* A constructor may run in the middle of a creation, which must not be interrupted. */
 bool ck_may_wait(const struct pe *pe)
 {
 	const struct ck_running *now = &ck_of(pe)->now;

@@ -5,8 +5,8 @@
  * seen a broadcast of its own when it sent it, and one of another root when it began to deliver it.
  *
  * Each root numbers its broadcasts to a collection (send_all), and each PE knows which it has
- * delivered (call_coll.seen). An insertion carries its creator's set of them, its stamp. Where the
- * element is made, the place compares:
+ * delivered (call_coll.seen). An insertion carries its creator's set of them, its stamp. The PE
+ * where the element is made compares:
  *
  *	creator                             place
  *	   |--- insertion, stamp ----------->|   in the stamp, not delivered here: the element is passed over (seen)
@@ -14,16 +14,15 @@
  *	   |<-- INSERTED, what was missed ---|   later ones of that root wait for it here (held)
  *	   |--- MISSED, a broadcast -------->|   as soon as the creator has seen it itself
  *
- * The creator keeps copies of what it sees while insertions of its own are under way, because it
- * may have seen by then what the element misses. Such a copy goes when all insertions made before
- * it are carried out, so what is kept is bounded by how long those take; nobody keeps anything for
- * insertions that nobody has made. In nearly all cases the two sets are equal, and INSERTED says no
- * more than that the insertion is done. All these messages are counted, so quiescence waits for
- * them: at rest there are no records, and seats may move.
+ * The creator keeps copies of the broadcasts that it sees while insertions of its own are under
+ * way, because the element may miss them. A copy is freed when all earlier insertions are carried
+ * out, so their number is bounded by the time that those take; without insertions nothing is kept.
+ * In nearly all cases the two sets are equal, and INSERTED only reports that the insertion is done.
+ * All these messages are counted, so quiescence waits for them: in a quiescent job there are no
+ * records, and seats may move.
  *
  * Records lie at the element's seat, where its broadcasts are delivered (place/seat.c). So the
- * element may move at any time: what it gets late goes to its stub, and from there to the element
- * like any broadcast.
+ * element may move at any time: late broadcasts go to its stub, and from there to the element.
  */
 #include "newborn.h"
 #include "../core/shape.h"
@@ -54,7 +53,8 @@ static void maybe_forget(struct collection *c)
 	call_coll_of(c)->newborns = NULL;
 }
 
-/* ---- the creator: what it has seen ----------------------------------------------------------- */
+/* ---- the creator: the broadcasts that it has seen
+ * --------------------------------------------- */
 
 void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no)
 {
@@ -126,7 +126,7 @@ static struct span *spans_of(struct ck_env *env, const struct stamp *s)
 	return (struct span *)(void *)((char *)payload_of(env) + CkGen_align(s->params));
 }
 
-/* How many of them are about broadcasts: they stand before those of other parts. */
+/* How many of them are about broadcasts: they precede those of other parts. */
 static uint32_t n_of_all(const struct span *list, uint32_t n)
 {
 	uint32_t i = 0;
@@ -136,7 +136,7 @@ static uint32_t n_of_all(const struct span *list, uint32_t n)
 	return i;
 }
 
-/* What other parts have appended: spans, each group of them behind its head. */
+/* Spans appended by other parts, each group after its head. */
 static bool groups_fit(const struct span *list, uint32_t n, int n_pes)
 {
 	for (uint32_t i = 0; i < n; i += 1 + list[i].reserved)
@@ -211,7 +211,8 @@ const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
 		       "its home has left something in its stamp";
 }
 
-/* ---- the creator: what it keeps -------------------------------------------------------------- */
+/* ---- the creator: its copies
+ * ------------------------------------------------------------------- */
 
 static void keep(struct pe *pe, struct newborns *n, const struct ck_env *env)
 {
@@ -285,7 +286,8 @@ bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *en
 	return call_coll_of(c)->newborns && n->by_index.n;
 }
 
-/* ---- the place: records ---------------------------------------------------------------------- */
+/* ---- the element's PE: records
+ * ----------------------------------------------------------------- */
 
 static struct newborn *newborn_find(const struct collection *c, CkIndex i)
 {
@@ -338,7 +340,8 @@ void newborn_gone(struct pe *pe, struct collection *c, CkIndex i)
 	maybe_forget(c);
 }
 
-/* ---- the place: what it delivers ------------------------------------------------------------- */
+/* ---- the element's PE: deliveries
+ * -------------------------------------------------------------- */
 
 static void hold(struct newborn *y, struct ck_env *env)
 {
@@ -362,7 +365,7 @@ void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool
 		if (!had && waits)
 			hold(y, env);
 	}
-	/* Behind one that goes others may move up, into its slot of the table. */
+	/* Removing one may move later ones into its slot of the table. */
 	for (size_t i = 0; (s = idmap_each(all, &i));)
 		if (is_done((struct newborn *)s->value))
 			newborn_end(pe, c, (struct newborn *)s->value);
@@ -400,7 +403,7 @@ static void catch_up(struct pe *pe, struct collection *c, CkIndex i, uint64_t no
 	maybe_forget(c);
 }
 
-/* What the creator hands on. An element that is destroyed needs nothing more. */
+/* A broadcast from the creator. An element that is destroyed needs nothing more. */
 static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t no,
 			const struct ck_env *env)
 {
@@ -412,7 +415,8 @@ static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t
 	catch_up(pe, c, i, no);
 }
 
-/* ---- the place: an element is made ----------------------------------------------------------- */
+/* ---- the element's PE: an element is made
+ * ------------------------------------------------------ */
 
 static uint64_t record(struct ck_obj *obj, struct spans seen, struct spans missed)
 {
@@ -447,7 +451,7 @@ struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_
 	return b;
 }
 
-/* The creator knows of the element: hand on what it has seen, and note what it will see. */
+/* The creator learns of the element: forward what it has seen, and note what it will see. */
 static void born(struct pe *pe, struct collection *c, const struct newborn_birth *b, int place,
 		 struct spans missed)
 {
@@ -488,7 +492,7 @@ static void send_inserted(struct pe *pe, const struct collection *c, const struc
 	csd_send(pe, b->creator, &m->head);
 }
 
-/* Where the element is made by its creator, nothing that it misses is still to be seen: what was
+/* If the creator makes the element itself, nothing that it misses is still to be seen: what was
  * delivered here is what the creator has seen. */
 void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birth *b)
 {

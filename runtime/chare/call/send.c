@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * send.c: sends a call from a stub to the PE that handles it. The stub fills the payload of the
- * message itself, so nothing is copied on the way to a queue of this node.
+ * message itself, so nothing is copied before a queue of this node.
  */
 #include "call_open.h"
 
@@ -11,7 +11,7 @@
 /* Flags of entries whose calls need more than their parameters. */
 enum { NOT_PLAIN = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL };
 
-/* Whether neither the entry nor the caller asks for anything. */
+/* Whether neither the entry nor the caller has special demands. */
 static inline bool is_plain(const CkGenChare *chare, int entry, const CkEntryOptions *o)
 {
 	return !o && !(chare->entries[entry].flags & NOT_PLAIN);
@@ -48,7 +48,7 @@ _Noreturn static void bad_call(struct pe *pe, const struct collection *c, int en
 	index_bad(pe, c, what, at);
 }
 
-/* The shape of a group is known before its creation arrives. */
+/* The extents of a group are known before its creation arrives. */
 static int place_in_group(struct pe *pe, const CkGenChare *type, CkIndex index,
 			  struct ck_env *env)
 {
@@ -89,8 +89,8 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 	coll_wait(c, &env->head);
 }
 
-/* Address a call of an element. Returns the PE that it goes to; -1: it waits here, for the creation
- * or at a stop. */
+/* Address a call of an element. Returns its destination PE; -1: it waits here, for the creation or
+ * at a stop. */
 static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
 {
 	env->coll = e->id;
@@ -127,8 +127,7 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 }
 
 /* It does not go through this PE's own queue to the element's home here: when the element comes
- * back, nothing that was sent to it before may wait there, because what comes then reaches it at
- * once. */
+ * back, no earlier message to it may wait there, because later ones reach it at once. */
 void call_element(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env)
 {
 	env->coll = c->id;
@@ -192,8 +191,8 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 	struct ck_env *env = take(pe, chare, entry, payload, o);
 	struct collection *c = coll_get(pe, e->id);
 
-	/* While the collection is unknown here, code that sends the message on later would not know its
-	 * entries; so the message is packed now. */
+	/* While the collection is unknown here, code that forwards the message would not know its entries;
+	 * so the message is packed now. */
 	if (CSD_UNLIKELY((env->head.flags & CMI_F_HERE) && !c->type) && !ck_kind(pe, chare)->send)
 		env = env_for_others(pe, &chare->entries[entry], env);
 	uint64_t place = coll_linear(c, e->index);
@@ -210,8 +209,8 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 		send_to_place(pe, c, env);
 }
 
-/* Whether a message object needs nothing of options_apply but the note that it was given away:
- * neither its entry, nor its program, nor its last journey asks for more. */
+/* Whether a message object needs nothing of options_apply but the note that it was given away: its
+ * entry, its program and its previous send demand no more. */
 static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e,
 				    const struct ck_env *env)
 {
@@ -219,9 +218,9 @@ static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e,
 	       !(env->head.flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO));
 }
 
-/* The calls that are too rare for CkGen_send's fast path: mostly message objects. One that is sent
- * on to another PE takes 58 of 204 instructions less than through send_any (bench/pingpong,
- * handover, on 2 threads). */
+/* The calls that are too rare for CkGen_send's fast path: mostly message objects. One forwarded to
+ * another PE takes 58 of 204 instructions less than through send_any (bench/pingpong, handover, on
+ * 2 threads). */
 static __attribute__((noinline)) void send_message(const CkGenChare *chare, const CkElement *e,
 						   int entry, void *payload)
 {
@@ -288,10 +287,9 @@ static __attribute__((noinline)) CkGenOpen open_empty_pool(const CkGenChare *cha
 	return CkGen_openClass(chare, id, x, entry, size, cls);
 }
 
-/* What is left to do of a call that goes to PE `to`. If it leaves this PE, the stub must say when
- * the message is complete. A message that waits here for its way (to < 0) may be filled later, too:
- * no handler runs before the stub's caller has ended. Forced inline: each call to another PE comes
- * here. */
+/* Complete a call that goes to PE `to`. If it leaves this PE, the stub must say when the message is
+ * complete. A message that waits here (to < 0) may be filled later, too: no handler runs before the
+ * stub's caller has ended. Forced inline: each call to another PE comes here. */
 static inline __attribute__((always_inline)) CkGenOpen open_to(struct pe *pe, int to,
 							       struct ck_env *env)
 {
@@ -330,8 +328,8 @@ static __attribute__((noinline)) CkGenOpen open_rare(const CkGenChare *chare, ui
 	return open_unplaced(chare, &(CkElement){ id, { { x, 0, 0 } }, 0 }, pe, env);
 }
 
-/* For a call to another PE, or in another collection than last time. While the extents are not
- * known here, total is 0. The rare cases are other functions, to which it jumps, so that it keeps
+/* For a call to another PE, or in another collection than last time. While the extents are unknown
+ * here, total is 0. The rare cases are separate functions, to which it jumps, so that it keeps
  * little on the stack. */
 static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x,
 						     struct pe *pe, struct ck_env *env)
@@ -344,7 +342,7 @@ static __attribute__((noinline)) CkGenOpen open_away(const CkGenChare *chare, ui
 	env->place = (uint32_t)x;
 	if (CSD_UNLIKELY(c->route != NULL))
 		return open_routed(pe, c, env);
-	/* As coll_home, but most of these elements are elsewhere. */
+	/* As coll_home, except that most of these elements are elsewhere. */
 	return open_to(pe, CSD_UNLIKELY(!c->homes.map && (uint32_t)x - c->first < c->n_local) ? pe->id :
 		       c->homes.home(pe, c, (uint32_t)x), env);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ncpy.c: nocopy arrays. Within a node the handler reads the caller's memory where it lies, and the
- * callback fires when the handler has returned. Memory that the other processes of the host have
- * mapped (CkRdmaAlloc, messages) is lent to them in the same way; the message carries a reference.
+ * ncpy.c: nocopy arrays (Charm++'s Zero Copy Direct API). Within a node the handler reads the
+ * caller's memory in place, and the callback fires when the handler has returned. Memory that the
+ * other processes of the host have mapped (CkRdmaAlloc, messages) is lent to them in the same way;
+ * the message carries a reference.
  *
  * A call that leaves the node otherwise, or goes to several elements, carries a copy of the array
- * behind the payload, and the callback fires at once. Between nodes of one host that is the only
- * copy, because they hand over the message by reference. Letting the receiver fetch the data with
+ * after the payload, and the callback fires at once. Between nodes of one host that is the only
+ * copy, because they pass the message by reference. Letting the receiver fetch the data with
  * process_vm_readv is also one copy, but was slower at every size (bench/lend): 6.4 us a round trip
  * instead of 2.3 at 10 kB, 34 instead of 27 at 100 kB, 246 instead of 91 at 1 MB.
  */
@@ -40,7 +41,7 @@ static CkGenNcpy *descriptor(struct ck_env *env, const CkGenEntry *e, int i)
 	return ncpy_at(env, e->ncpy[i]);
 }
 
-/* Tell the caller that it has its memory back. A message that several PEs share has no callback
+/* Tell the caller that it may reuse its memory. A message that several PEs share has no callback
  * left. */
 static void fire_done(struct pe *pe, CkGenNcpy *d)
 {
@@ -54,7 +55,7 @@ static void fire_done(struct pe *pe, CkGenNcpy *d)
 	callback_fire(pe, &b.done, CK_BYTE, &b, sizeof b, sizeof b);
 }
 
-/* Where an array that has no copy lies. */
+/* The address of an array that has no copy. */
 static const void *source_of(const struct pe *pe, const CkGenNcpy *d)
 {
 	return d->ref ? cmi_shared_ptr(pe->node->machine, d->ref) : d->ptr;
@@ -88,7 +89,7 @@ void ncpy_copy_out(struct pe *pe, struct ck_env *env, CkGenNcpy *d, void *to, si
 	fire_done(pe, d);
 }
 
-/* A longer message that begins with the content of `env`. It does not get the wide priority. */
+/* A longer message that begins with the content of `env`, without the wide priority. */
 static struct ck_env *longer(struct pe *pe, const struct ck_env *env, size_t size)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_alloc(pe, size);
@@ -99,9 +100,8 @@ static struct ck_env *longer(struct pe *pe, const struct ck_env *env, size_t siz
 	return copy;
 }
 
-/* A reference by which dst_pe can read the array where it lies; 0: the array must be copied. For a
- * small array the answer for the callback costs more than a copy. dst_pe -1: several PEs, or not
- * known yet. */
+/* A reference by which dst_pe can read the array in place; 0: the array must be copied. For a small
+ * array the callback's message costs more than a copy. dst_pe -1: several PEs, or not known yet. */
 static uint64_t lend_to(const struct pe *pe, int dst_pe, const CkGenNcpy *d)
 {
 	if (dst_pe < 0 || d->ref || d->bytes < LEND_LEAST)

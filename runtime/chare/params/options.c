@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.c: what a call has besides its parameters: priority, order among equals, a reference
- * number. Calls without options, of entries without attributes, do not come here.
+ * options.c: the options of a call: priority, order among equals, a reference number. Calls without
+ * options, of entries without attributes, do not use this file.
  */
 #include "params.h"
 
 /* ---- priority ---------------------------------------------------------------------------- */
 
 /* Every group that a program can name is announced on this PE, so a call need not wait for
- * group_dep (place/announce.c). Whether such a collection can exist is all that is left to ask. */
+ * group_dep (place/announce.c). Only whether such a collection can exist is checked. */
 static bool may_be_collection(const struct pe *pe, uint64_t id)
 {
 	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id;
@@ -54,7 +54,7 @@ static struct ck_env *set_priority(struct pe *pe, struct ck_env *env, const CkEn
 	return (struct ck_env *)m;
 }
 
-/* Whether the message has to be packed now: a message that its program packs must not move, and the
+/* Whether the message has to be packed now: a message with pack functions must not move, and the
  * priority needs a longer one. */
 static bool must_pack(const CkGenEntry *e, const struct ck_env *env, const CkEntryOptions *o)
 {
@@ -66,10 +66,11 @@ static bool must_pack(const CkGenEntry *e, const struct ck_env *env, const CkEnt
 	       !csd_prio_fits(&env->head, 0);
 }
 
-/* ---- what a call is sent with -------------------------------------------------------------- */
+/* ---- options of a call
+ * ------------------------------------------------------------------------ */
 
-/* `flags` are those of the message's last journey. The message keeps its priority and its reference
- * number unless the call has options. */
+/* `flags` are those of the message's previous send. The message keeps its priority and its
+ * reference number unless the call has options. */
 struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
 			     uint8_t flags, const CkEntryOptions *o)
 {
@@ -101,7 +102,8 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 	return set_priority(pe, env, o);
 }
 
-/* ---- what a program asks and sets ------------------------------------------------------------ */
+/* ---- for programs
+ * ----------------------------------------------------------------------------- */
 
 static struct ck_env *program_env(void *msg, const char *who)
 {
@@ -144,7 +146,7 @@ void CkReservePrio(int n_bits)
 	ck_of(pe)->prio_room = csd_prio_bytes((uint32_t)n_bits);
 }
 
-/* Abort if the message has no room for the priority; it must not move, because the program has a
+/* Abort if the message has no space for the priority; it must not move, because the program has a
  * pointer to it. n_bits 0: a 64-bit number. */
 static void check_room(struct cmi_msg *m, uint32_t n_bits, const char *who)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * owner.c: in checked mode, who owns a user's message. `mark` in the message's head says so, and
- * every Ck function that is given a message checks it. A freed message rests for a while, filled
- * with a pattern, before its memory is used again. So the runtime finds a second free, and a send
- * or a write after the free. Elements that have left their process rest in the same way. Without
- * CK_CHECK=1 nothing calls this file.
+ * owner.c: in checked mode, the owner of a user's message. `mark` in the message's head names it,
+ * and every Ck function that is given a message checks it. A freed message is quarantined for a
+ * while, filled with a pattern, before its memory is reused. So the runtime detects a second free,
+ * and a send or a write after the free. Elements that have left their process are quarantined, too.
+ * Without CK_CHECK=1 nothing calls this file.
  */
 #include "params.h"
 
@@ -12,13 +12,14 @@
 #include <string.h>
 
 enum {
-	REST = 256,               /* freed messages that rest on a PE, at most */
-	REST_BYTES = 1 << 16,     /* larger messages do not rest: they would cost too much memory */
-	REST_ELEMENTS = 64,       /* elements that rest on a PE, at most */
+	REST = 256,               /* freed messages in quarantine on a PE, at most */
+	REST_BYTES = 1 << 16,     /* larger messages are not quarantined: they would cost too much
+				   * memory */
+	REST_ELEMENTS = 64,       /* elements in quarantine on a PE, at most */
 	PATTERN = 0xd5,
 };
 
-/** Messages and elements that rest before their memory is used again. */
+/** The quarantine of messages and elements. */
 struct rest {
 	struct msg_fifo freed;
 	int n;
@@ -44,7 +45,7 @@ static const char *state_of(const struct ck_env *env)
 	}
 }
 
-/* What is wrong with using the message; NULL: nothing. A handler may use its own message. */
+/* Why the message must not be used; NULL: it may be. A handler may use its own message. */
 static const char *fault(const struct pe *pe, const struct ck_env *env)
 {
 	if (env->head.mark == OWNER_HANDLER && ck_of(pe)->now.obj && env == ck_of(pe)->now.env)
@@ -79,14 +80,14 @@ void owner_check_free(struct pe *pe, struct ck_env *env)
 		owner_free(pe, env);
 }
 
-/* ---- rest ------------------------------------------------------------------------------------ */
+/* ---- quarantine ------------------------------------------------------------------------------ */
 
 static size_t filled(const struct ck_env *env)
 {
 	return env->head.size - sizeof *env;
 }
 
-/* Where the pattern was written over; `bytes`: nowhere. */
+/* Where the pattern was overwritten; `bytes`: nowhere. */
 static size_t written(const unsigned char *p, size_t bytes)
 {
 	size_t i = 0;
@@ -108,7 +109,7 @@ static void release_oldest(struct pe *pe)
 	csd_msg_free(pe, &env->head);
 }
 
-/* Only memory of this PE rests here. Other memory goes back at once, because its PE waits for
+/* Only memory of this PE is quarantined. Other memory is returned at once, because its PE waits for
  * it. */
 static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
 {
@@ -129,9 +130,9 @@ void owner_free(struct pe *pe, struct ck_env *env)
 	rest(pe, env, OWNER_NOBODY);
 }
 
-/* A copy leaves for the other node, and the message itself rests. Otherwise the machine would write
- * its own mark into the message, and other processes would read what a second owner writes to
- * it. */
+/* A copy leaves for the other node, and the message itself is quarantined. Otherwise the machine
+ * would write its own mark into the message, and other processes would read what a second owner
+ * writes to it. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 {
 	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack.c: messages that the program packs itself (`message [packed] M;` in the .ci file). They may
- * hold any pointers. Within a node they travel as they are. A message that leaves the node, or has
- * to be copied, travels in the form that M_pack makes of it, flagged CK_ENV_PACKED. M_unpack
- * converts it back just before the handler.
+ * contain any pointers. Within a node they are sent as they are. A message that leaves the node, or
+ * has to be copied, is converted by M_pack and flagged CK_ENV_PACKED. M_unpack converts it back
+ * just before the handler.
  *
  * Calls with nocopy arrays also have two forms (ncpy.c). A message in the form for this node only
  * has CMI_F_HERE; csd_send calls ck_leaving before it sends such a message elsewhere.
@@ -36,7 +36,7 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	if (of_section)
 		env_drop_section(env);
 	env->head.mark = OWNER_PROGRAM; /* fn owns it, and frees it */
-	/* Room for both in the message that fn makes. */
+	/* Space for both in the message that fn makes. */
 	ck_of(pe)->prio_room = (wide ? csd_prio_bytes(wide->n_bits) : 0) +
 			       (of_section ? sizeof section : 0);
 	payload = fn(payload_of(env));
@@ -52,8 +52,8 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	made->index = was.index;
 	made->call = was.call;
 	made->refnum = was.refnum;
-	/* An unpacked message may hold pointers to itself, so it must not move. If fn returned the same
-	 * message, the section and the priority are still behind it. */
+	/* An unpacked message may contain pointers to itself, so it must not move. If fn returned the same
+	 * message, the section and the priority still follow it. */
 	if (of_section && made != env) {
 		made->more &= (uint8_t)~CK_MORE_SECTION;
 		env_add_section(made, section);
@@ -101,7 +101,7 @@ struct cmi_msg *ck_leaving(struct pe *pe, int dst_pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 
-	/* This PE has lent the arrays for this journey already, in env_for_pe before the send. */
+	/* This PE has already lent the arrays for this send, in env_for_pe. */
 	if ((env->flags & CK_CALL_LENT) && m->src_pe == pe->id)
 		return m;
 	const struct collection *c = coll_get(pe, env->coll);

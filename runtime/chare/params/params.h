@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * params.h: the room params/: what a call carries besides plain bytes.
+ * params.h: the room params/: parameters other than plain bytes.
  *
  * Owns     the owner of a user's message (owner.c, checked mode), its packed form (pack.c), nocopy
  *          arrays (ncpy.c), what pup functions pack: objects (pup.c, pup_object.c, pup_field.c) and elements
@@ -21,11 +21,11 @@ extern const struct ck_part owner_part;
 void owner_check_send(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env);
 void owner_check_use(struct pe *pe, struct ck_env *env, const char *who);
 void owner_check_free(struct pe *pe, struct ck_env *env);
-/** Free a message in checked mode: its memory rests for a while before it is used again. */
+/** Free a message in checked mode: its memory is quarantined before it is reused. */
 void owner_free(struct pe *pe, struct ck_env *env);
-/** Free the memory of an element that has left its process: it rests, too. Takes obj. */
+/** Free the memory of an element that has left its process: it is quarantined, too. Takes obj. */
 void owner_free_element(struct pe *pe, struct ck_obj *obj);
-/** The copy that leaves for another node in place of `env`. Takes `env`. */
+/** The copy that leaves for another node instead of `env`. Takes `env`. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
 
 /** Note that a `when` has the message while other code runs. *holder points to the message; it
@@ -63,10 +63,10 @@ static inline CkGenNcpy *ncpy_at(struct ck_env *env, uint32_t offset)
 {
 	return (CkGenNcpy *)(void *)((char *)payload_of(env) + offset);
 }
-/** Copy the first `bytes` bytes of an array, which has arrived, to where the receiver wants them,
- * and tell the caller. */
+/** Copy the first `bytes` bytes of an array, which has arrived, to the receiver's buffer, and tell
+ * the caller. */
 void ncpy_copy_out(struct pe *pe, struct ck_env *env, CkGenNcpy *d, void *to, size_t bytes);
-/** After the handler: tell the caller that it has its memory back. */
+/** After the handler: tell the caller that it may reuse its memory. */
 void ncpy_done(struct pe *pe, const CkGenEntry *e, struct ck_env *env);
 
 /* ---- pup_object.c ---------------------------------------------------------------------------- */
@@ -78,9 +78,9 @@ void pup_forget_until(struct pe *pe, struct pup_block *until);
 
 /* ---- pup.c, for pup functions of other rooms ------------------------------------------------- */
 
-/** The element that is packed; NULL: it is not about one. */
+/** The element being packed; NULL: another object. */
 struct ck_obj *pup_element(pup_er p);
-/** End the job because a pup function did something wrong; the line begins with who it is about. */
+/** End the job because of an error in a pup function; the line begins with the object's name. */
 _Noreturn void pup_fault(const struct CkPupEr *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), cold));
 
@@ -93,26 +93,26 @@ size_t element_size(struct pe *pe, struct ck_obj *obj);
 /** The memory of an element, in order, without overlaps: its struct, and what X_pup packs or
  * allocates elsewhere. Returns the number of pieces; *pieces_p is of malloc, and the caller's. */
 size_t element_pieces(struct pe *pe, struct ck_obj *obj, struct csd_piece **pieces_p);
-/** Pack it to the n bytes at `to`; n is what element_size said. */
+/** Pack it to the n bytes at `to`; n is the result of element_size. */
 void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n);
 /** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote.
  * The caller calls type->on_arrived when the element is in its tables. */
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
-/** Free what pup_alloc gave, or would have given. `obj` itself stays, for element_free. */
+/** Free memory of pup_alloc. `obj` itself stays, for element_free. */
 void element_delete(struct pe *pe, struct ck_obj *obj);
-/** Free an element's own memory behind element_delete. In checked mode it rests first, filled with
- * a pattern, and a program that writes to it is found when 64 more have left, or at the end. Takes
+/** Free an element's own memory after element_delete. In checked mode it is quarantined first,
+ * filled with a pattern, and a write to it is detected when 64 more have left, or at the end. Takes
  * obj. */
 void element_free(struct pe *pe, struct ck_obj *obj);
 /** Pack, unpack into a copy full of a pattern, pack again and compare, also the copy's memory with
- * the element's (pup_check.c): abort with what X_pup does wrong. The element stays as it is. May be
+ * the element's (pup_check.c): abort with the error of X_pup. The element does not change. May be
  * called at any time between its handlers. */
 void element_check(struct pe *pe, struct ck_obj *obj);
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
-/** Give the message what the entry's attributes and the caller's options ask for. Takes the
- * message. `flags` are those of the message's last journey. */
+/** Apply the entry's attributes and the caller's options to the message. Takes the message. `flags`
+ * are those of the message's previous send. */
 struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, struct ck_env *env,
 			     uint8_t flags, const CkEntryOptions *o);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup.c: the bytes that a pup function of the program packs or unpacks. pup_object.c and
- * pup_element.c run such functions.
+ * pup.c: packs and unpacks bytes for a pup function of the program. pup_object.c and pup_element.c
+ * run such functions.
  */
 #include "pup_int.h"
 
@@ -19,7 +19,7 @@ static void unpack(pup_er p, void *v, size_t n)
 	p->bytes += n;
 }
 
-/* Beyond what sizing said, the bytes are only counted. Whoever packs compares the counts. */
+/* Beyond the size from sizing, the bytes are only counted. The caller compares the counts. */
 static void pack(pup_er p, const void *v, size_t n)
 {
 	if (!v)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_check.c: in checked mode, what a pup function does wrong is found before its element moves.
+ * pup_check.c: in checked mode, finds errors of a pup function before its element moves.
  *
  *	the element                        a copy of it
  *	pack, and note what memory it has
@@ -8,16 +8,17 @@
  *	compare                     <----  pack again: the image must be the same
  *	compare                     <----  its memory: no byte may still have the pattern
  *
- * An image does not show what is not in it, so the copy is compared with the element, too: with its
- * struct, and with what pup_alloc was given. A byte that still has the pattern has been forgotten,
- * with three exceptions. It was 0, as it will be after a move. It is padding. Or the function said
- * that it need not come back (pup_skip).
+ * An image does not show what is missing, so the copy is compared with the element, too: with its
+ * struct, and with its memory of pup_alloc. A byte that still has the pattern has been forgotten,
+ * with three exceptions: it was 0, as it will be after a move; it is padding; or the function
+ * skipped it (pup_skip).
  *
- * The pattern is not all that the copy has. A word that is 0 in the element stays 0, and one that
- * may be an address becomes NULL: functions may rely on memory being 0 before unpacking, and leave
- * alone what they packed nothing for. What the first copy shows is confirmed by a second, because a
- * function may set a byte to the pattern's value by chance, and a pointer to NULL on purpose: there
- * the pattern is another, and the struct's pointers that the function did not need get it, too.
+ * The copy is not filled with the pattern alone. A word that is 0 in the element stays 0, and one
+ * that may be an address becomes NULL: functions may rely on memory being 0 before unpacking, and
+ * skip fields for which they packed nothing. An error in the first copy is confirmed by a second
+ * with another pattern, because a function may set a byte to the pattern's value by chance, and a
+ * pointer to NULL on purpose: there the struct's pointers that the function did not need get the
+ * pattern, too.
  */
 #include "pup_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -34,13 +35,13 @@ struct region {
 	size_t bytes;
 	unsigned char *was;       /* ours: the element's bytes; 0 where they do not matter; NULL: not
 				   * compared */
-	unsigned char *left;      /* ours, behind `was`: the bits that no copy has set so far; 0 where they
+	unsigned char *left;      /* ours, after `was`: the bits that no copy has set so far; 0 where they
 				   * do not matter */
 	bool is_struct;
-	bool padded;              /* nobody knows where it has padding */
+	bool padded;              /* its padding is unknown */
 };
 
-/** How a copy's memory is filled. Region 0 is the struct; region k + 1 is the memory of the k-th
+/** The contents of a copy's memory. Region 0 is the struct; region k + 1 is the memory of the k-th
  * pup_alloc. */
 struct pup_fill {
 	const struct region *region;
@@ -52,8 +53,8 @@ struct pup_fill {
 
 static bool may_be_address(uintptr_t word) { return word >> 32 && !(word >> 47); }
 
-/* Small numbers may be mapped, too, but are no heap. A page that has never been used is not taken
- * for one that is pointed to: address sanitizers reserve large parts of the address space. */
+/* Small numbers may be mapped, too, but are no heap. An untouched page does not count as pointed
+ * to: address sanitizers reserve large parts of the address space. */
 static bool is_address(uintptr_t word)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -62,7 +63,7 @@ static bool is_address(uintptr_t word)
 	return may_be_address(word) && !mincore((void *)(word & ~(page - 1)), page, &used) && (used & 1);
 }
 
-/* A pointer that is packed as bytes is right until the element is in another process. */
+/* A pointer packed as bytes stays valid until the element is in another process. */
 void pup_look_for_address(struct CkPupEr *p, const void *v)
 {
 	uintptr_t word;
@@ -77,7 +78,8 @@ void pup_look_for_address(struct CkPupEr *p, const void *v)
 			(unsigned long long)word);
 }
 
-/* ---- what the element has -------------------------------------------------------------------- */
+/* ---- the element's memory
+ * --------------------------------------------------------------------- */
 
 void pup_note_block(struct CkPupEr *p, struct pup_gone block)
 {
@@ -112,7 +114,7 @@ static const struct pup_gone *block_before(const struct pup_gone *block, size_t 
 	return low ? &block[low - 1] : NULL;
 }
 
-/* What is packed from a block must lie in it: so much is there in the new place. */
+/* Data packed from a block must lie in it: the new block has the same size. */
 static void check_within(const struct CkPupEr *p, const struct pup_gone *sorted, size_t n)
 {
 	for (size_t i = 0; i < p->look->packed.n; i++) {
@@ -221,7 +223,7 @@ static bool is_unset(const struct region *r, size_t i)
 	return word_at(r, r->was, i) & word_at(r, r->left, i);
 }
 
-/* What a copy has in place of the word at i. */
+/* The copy's initial value for the word at i. */
 static uint64_t pattern(const struct region *r, size_t i, int round)
 {
 	static const unsigned char byte[] = { PUP_UNSET, (unsigned char)~PUP_UNSET };
@@ -242,8 +244,8 @@ static void fill(const struct region *r, unsigned char *to, int round)
 	}
 }
 
-/* Note which bytes of a word the copy has set. Of an address that has become another one, some
- * bytes may be 0. */
+/* Note which bytes of a word the copy has set. If one address replaces another, some bytes may be
+ * 0. */
 static void look_at_word(struct region *r, size_t i, uint64_t copy, int round)
 {
 	const uint64_t was = word_at(r, r->was, i), set = copy ^ pattern(r, i, round);
@@ -262,7 +264,7 @@ static void look_at_copy(struct region *r, const unsigned char *copy, int round)
 		look_at_word(r, i, word_at(r, copy, i), round);
 }
 
-/* The function will look at the copy again, and must not find a pattern in a pointer. */
+/* The function will use the copy again, and must not find a pattern in a pointer. */
 static void clear_pointers(const struct region *r, unsigned char *copy)
 {
 	for (size_t i = 0; i + sizeof(void *) <= r->bytes; i += sizeof(void *))
@@ -295,7 +297,7 @@ void pup_fill_new(struct CkPupEr *p, void *mem)
 	f->n_made++;
 }
 
-/* Another object that says it is this element: X_pup may ask for its index. */
+/* Another object that claims to be this element: X_pup may ask for its index. */
 static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const unsigned char *from,
 			       size_t n, struct pup_fill *f)
 {
@@ -363,7 +365,8 @@ static void try_out(struct pe *pe, const struct ck_obj *obj, const unsigned char
 	free(b);
 }
 
-/* ---- what it forgets ------------------------------------------------------------------------- */
+/* ---- forgotten bytes
+ * -------------------------------------------------------------------------- */
 
 static bool none_set(const struct region *r, size_t from, size_t to)
 {
@@ -373,9 +376,9 @@ static bool none_set(const struct region *r, size_t from, size_t to)
 	return true;
 }
 
-/* Whether a byte that nobody set can be padding. Padding follows a field, is shorter than the
- * alignment of what it ends at, and no type is aligned to more than a word here. So a word of which
- * no byte was set has none, nor has a word's first byte. */
+/* Whether an unset byte can be padding. Padding follows a field, is shorter than the alignment of
+ * what it ends at, and no type is aligned to more than a word here. So a word of which no byte was
+ * set has none, nor has a word's first byte. */
 static bool may_be_padding(const struct region *r, size_t i)
 {
 	const size_t word = i / 8 * 8, at = i % 8;
@@ -437,8 +440,8 @@ static void describe_bytes(const struct region *r, size_t from, size_t to, char 
 		snprintf(buf, len, "%sbytes %zu to %zu", pointer ? "the pointer in " : "", from, to - 1);
 }
 
-/* Bytes beside it that were 0 and that nobody set are most likely of the same field, or of others
- * that are forgotten. */
+/* Adjacent unset bytes that were 0 most likely belong to the same field, or to others that are
+ * forgotten. */
 static void report(const struct ck_obj *obj, const struct region *region, size_t k,
 		   const struct pup_look *look)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_element.c: an element of an array as bytes, by the X_pup of its type: to leave its process,
- * and to arrive in another one.
+ * pup_element.c: converts an array element to bytes and back, by the X_pup of its type, to move it
+ * between processes.
  *
  *	here                                  there
  *	n = element_size
@@ -32,7 +32,7 @@ size_t element_struct_size(struct pe *pe, struct ck_obj *obj)
 	return p.bytes;
 }
 
-/* What parts keep of the element comes first. */
+/* The data that parts keep of the element comes first. */
 size_t element_size(struct pe *pe, struct ck_obj *obj)
 {
 	return obj->coll->more_bytes + element_struct_size(pe, obj);
@@ -81,7 +81,8 @@ void element_free(struct pe *pe, struct ck_obj *obj)
 		free(obj);
 }
 
-/* ---- where its memory is --------------------------------------------------------------------- */
+/* ---- its memory
+ * ------------------------------------------------------------------------------- */
 
 void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 {
@@ -99,7 +100,7 @@ static int by_place(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Fields of the struct lie in the struct, and parts of an array in the array. */
+/* Fields lie within their struct, and pieces of an array within the array. */
 static size_t merge(struct csd_piece *piece, size_t n)
 {
 	size_t kept = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_field.c: fields of an object that are more than bytes: what a pointer points to, strings,
- * callbacks, messages that an element keeps. NULL stays NULL.
+ * pup_field.c: fields of an object other than bytes: targets of pointers, strings, callbacks,
+ * messages that an element keeps. NULL stays NULL.
  */
 #include "pup_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -62,7 +62,7 @@ void pup_string(pup_er p, char **s)
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
-/* A callback in a call may be to anything, because it comes back to its PE when it fires. */
+/* A callback in a call may have any target, because it returns to its PE when it fires. */
 void pup_callback(pup_er p, CkCallback *cb)
 {
 	const struct ck_callback_kind *k = callback_kind_behind(ck_self(), cb);
@@ -78,8 +78,8 @@ void pup_callback(pup_er p, CkCallback *cb)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/** What of a kept message's head is packed. Behind it come its section, if it has one, its wide
- * priority, if it has one, and its payload in the form that may leave the node. */
+/** The packed head of a kept message. Its section, if any, its wide priority, if any, and its
+ * payload, in the form that may leave the node, follow. */
 struct kept {
 	uint64_t bytes;           /* of the payload */
 	int32_t refnum, prio;
@@ -112,8 +112,8 @@ static char *fixed_copy(const struct ck_env *env, size_t n, const CkGenMessage *
 	return copy;
 }
 
-/* Pack a message with arrays for a comparison: without its pointers to them, which are another
- * message's in a copy. They are what differs between two copies. */
+/* Pack a message with arrays for a comparison: without its pointers to them, which differ between
+ * two copies. */
 static void write_compared(pup_er p, const struct ck_env *env, size_t n, const CkGenMessage *type)
 {
 	char *a = fixed_copy(env, n, type), *b = fixed_copy(env, n, type);
@@ -164,7 +164,7 @@ static void check_owned(struct pe *pe, const struct CkPupEr *p, struct ck_env *e
 	owner_check_use(pe, env, who);
 }
 
-/* Size or pack. A message that the program packs itself changes its form for that, and back. */
+/* Size or pack. A message with pack functions is converted for that, and back. */
 static void *write_message(pup_er p, void *msg, const CkGenMessage *type)
 {
 	struct pe *pe = ck_self();
@@ -186,7 +186,7 @@ static void *write_message(pup_er p, void *msg, const CkGenMessage *type)
 	return payload_of(env);
 }
 
-/* The section and the priority are read into the message's memory behind the payload, so they come
+/* The section and the priority are read into the message's memory after the payload, so they come
  * first. */
 static struct ck_env *read_env(pup_er p, const struct kept *kept)
 {

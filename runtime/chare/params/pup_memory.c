@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pup_memory.c: memory that pup functions take and give back. */
+/* pup_memory.c: allocates and frees memory for pup functions. */
 #include "pup_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
@@ -128,8 +128,7 @@ void pup_check_apart(const struct CkPupEr *p, struct pup_gone *gone, size_t n)
 				gone[i].p);
 }
 
-/* In checked mode the memory is filled with a pattern first, for whoever still has a pointer to
- * it. */
+/* In checked mode the memory is filled with a pattern first, to detect stale pointers to it. */
 static void spoil_gone(struct CkPupEr *p)
 {
 	pup_check_apart(p, p->gone, p->n_gone);

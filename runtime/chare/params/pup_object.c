@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_object.c: objects that a function of the program packs: parameters of calls, and the
- * program's own. The PE keeps the objects that unpacking a parameter makes until their handler has
- * ended.
+ * pup_object.c: objects packed by a function of the program: parameters of calls, and the program's
+ * own. The PE keeps the unpacked parameters until their handler has ended.
  *
  *	| bytes of the objects (8) | what their pup function packs, one object behind the other |
  */
@@ -64,8 +63,7 @@ void CkGen_pupPack(CkPupFn pup, const void *objs, size_t bytes, size_t n, void *
 	pup_check_packed(&p);
 }
 
-/* The objects' bytes, which stand behind their number. The message may come from another
- * process. */
+/* The objects' bytes, which follow their number. The message may come from another process. */
 static size_t packed_bytes(const struct CkPupEr *p, const struct ck_env *env)
 {
 	const size_t there = (size_t)((const char *)env + env->head.size - p->from);
@@ -103,7 +101,7 @@ size_t CkPupSize(CkPupFn pup, const void *obj, size_t bytes)
 	return size_of(pup, obj, bytes, 1);
 }
 
-/* Sizing again tells how much is packed at most. */
+/* Sizing again gives the limit for packing. */
 void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to)
 {
 	struct CkPupEr p = { .mode = PACKING, .to = to, .limit = size_of(pup, obj, bytes, 1) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pup_state.c: what a pup function of the program is doing, and the line when it does wrong. */
+/* pup_state.c: the state of a program's pup function, and the line about its errors. */
 #include "pup_int.h"
 
 #include <stdarg.h>
