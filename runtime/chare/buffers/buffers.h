@@ -2,8 +2,8 @@
 /*
  * buffers.h: the room buffers/: memory of the program that the runtime writes.
  *
- * Owns     get and put between two CkNcpyBuffers (getput.c), which buffers there are, in checked mode
- *          (live.c), the buffers that calls with nocopypost arrays wait for (post.c).
+ * Owns get and put between two CkNcpyBuffers (getput.c), in checked mode the list of buffers
+ * (live.c), the buffers for which calls with nocopypost arrays wait (post.c).
  * Called   by programs and by printed code, on any PE.
  * Calls    wait/, call/, params/, core/, and the scheduler's threads (cth.h).
  */
@@ -22,7 +22,7 @@ uint64_t live_begin(struct pe *pe, const void *ptr, size_t bytes);
 /** Abort if the buffer has ended. `call` and `side` are for the error line. */
 void live_check(struct pe *pe, const char *call, const char *side, const CkNcpyBuffer *b);
 void live_end(struct pe *pe, const CkNcpyBuffer *b);
-/** End all buffers that lie in memory which is freed. */
+/** End all buffers that lie in freed memory. */
 void live_freed(struct pe *pe, const void *p, size_t bytes);
 
 #endif

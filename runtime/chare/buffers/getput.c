@@ -2,9 +2,9 @@
 /*
  * getput.c: CkNcpyBuffer: get and put, one copy from one buffer of the program to another.
  *
- * The PE that calls copies at once if it can use both memories: they lie in its process, or in
- * message memory of a process of its host (CkRdmaAlloc), which it has mapped. A buffer carries the
- * name of such memory. Otherwise the other side is asked:
+ * The calling PE copies at once if it can use both memories: they lie in its process, or in message
+ * memory of a process of its host (CkRdmaAlloc), which it has mapped. A buffer carries the name of
+ * such memory. Otherwise it sends messages:
  *
  *   get   H_SEND  to the source's PE: it copies into the destination if that is mapped there. If not, it
  *                 sends the data in pieces.
@@ -15,10 +15,10 @@
  *                 however large it is. Messages between two PEs keep their order, so the last piece is the
  *                 last to arrive, and nobody has to remember which ones have.
  *
- * All of it is in the messages: no PE keeps a record of a transfer. Every step is a counted message
- * or a callback's message, so quiescence waits for open transfers.
+ * The messages contain the whole state: no PE keeps a record of a transfer. Every step is a counted
+ * message or a callback's message, so quiescence waits for open transfers.
  *
- * In checked mode only a buffer's own process touches its memory, because only that process knows
+ * In checked mode only a buffer's own process uses its memory, because only that process knows
  * whether the buffer has ended (live.c).
  */
 #include "buffers.h"
@@ -27,7 +27,7 @@
 #include <string.h>
 
 enum {
-	/* Bytes: a piece fits the second cache of the core that copies it out again. */
+	/* Bytes: a piece fits the second-level cache of the core that copies it out. */
 	PIECE = 256 << 10,
 	WINDOW = 2,               /* pieces: one is copied in while the other is copied out */
 };
@@ -53,7 +53,7 @@ void CkNcpyBufferInit(CkNcpyBuffer *b, const void *ptr, size_t bytes, CkCallback
 
 	if (!ptr && bytes)
 		csd_abort(pe, "CkNcpyBufferInit: %zu bytes at NULL", bytes);
-	memset(b, 0, sizeof *b); /* padding too: it travels */
+	memset(b, 0, sizeof *b); /* padding too: it is sent */
 	b->ptr = ptr;
 	b->done = done;
 	b->bytes = bytes;
@@ -91,7 +91,7 @@ void CkNcpyBufferDeregister(CkNcpyBuffer *b)
 	b->state = ENDED;
 }
 
-/* The memory is that of a message that is never sent: other processes of the host can use it. */
+/* The memory of a message that is never sent: other processes of the host can use it. */
 void *CkRdmaAlloc(size_t bytes)
 {
 	struct pe *pe = ck_self();
@@ -124,7 +124,7 @@ static void tell(struct pe *pe, const CkNcpyBuffer *b)
 		callback_fire(pe, &b->done, CK_BYTE, b, sizeof *b, sizeof *b);
 }
 
-/* Where this process can use the buffer's memory; NULL: nowhere. */
+/* The buffer's address in this process; NULL: it is not mapped. */
 static void *reach(const struct pe *pe, const CkNcpyBuffer *b)
 {
 	if (pe_is_here(pe, b->pe))
@@ -132,7 +132,7 @@ static void *reach(const struct pe *pe, const CkNcpyBuffer *b)
 	return pe->node->check ? NULL : cmi_shared_at(pe->wire, b->pe, b->shared);
 }
 
-/* The PE that gets reads the data next. The memory of others is written as a message's is. */
+/* The getting PE reads the data next. The memory of others is written as a message's is. */
 static void copy(const struct pe *pe, const CkNcpyBuffer *dst, void *to, const void *from, size_t n)
 {
 	if (to == from)
@@ -143,7 +143,7 @@ static void copy(const struct pe *pe, const CkNcpyBuffer *dst, void *to, const v
 		CkGen_copyBulk(to, from, n);
 }
 
-/* Copy all at once and tell both sides, if this process can. */
+/* Copy everything at once and tell both sides, if this process can. */
 static bool copied(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *src)
 {
 	void *to = reach(pe, dst);
@@ -281,10 +281,11 @@ bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst)
 	return false;
 }
 
-/* ---- what may come from other processes ------------------------------------------------------ */
+/* ---- checks of messages from other processes
+ * -------------------------------------------------- */
 
-/* The runtime keeps no list of buffers, except in checked mode, so whether an address is one cannot
- * be told; but both buffers are whole, and the source fits the destination. */
+/* The runtime keeps no list of buffers, except in checked mode, so an address cannot be checked;
+ * but both buffers are complete, and the source fits the destination. */
 static const char *buffers_misfit(struct pe *pe, const struct transfer_msg *t,
 				  const CkNcpyBuffer *mine)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live.c: in checked mode, the CkNcpyBuffers of this process that have not ended. Copies of a
- * buffer travel, so only its own process knows whether it still means anything. Without CK_CHECK=1
+ * buffer are sent, so only its own process knows whether it is still valid. Without CK_CHECK=1
  * nothing calls this file.
  */
 #include "buffers.h"
@@ -86,8 +86,8 @@ void live_freed(struct pe *pe, const void *p, size_t bytes)
 			i++;
 			continue;
 		}
-		/* Another slot may move into this one: look at it again. A slot that moves from the end to
-		 * the front has been looked at. */
+		/* Another slot may move into this one: check it again. A slot that moves from the end to the
+		 * front has been checked. */
 		free((void *)s->value);
 		idmap_remove(&all->by_number, s);
 	}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * post.c: nocopypost arrays: the receiver says where they shall go before its handler runs.
+ * post.c: nocopypost arrays (Charm++'s Zero Copy Post API): the receiver names their buffers before
+ * its handler runs.
  *
- * The printed code of such an entry calls CkGen_post, which runs X_on_f_post, copies the arrays to
- * where it says, and lets the handler run. So all that can happen to a call before its handler
- * (conditions, threads, `when`, broadcasts) is as for other calls, and the place is chosen last of
- * all.
+ * The generated code of such an entry calls CkGen_post, which runs X_on_f_post, copies the arrays
+ * to the given buffers, and lets the handler run. So everything that can happen to a call before
+ * its handler (conditions, threads, `when`, broadcasts) is as for other calls, and the buffer is
+ * chosen last.
  *
- * With CkMatchBuffer the place is named by a tag, and may come later. Then the call waits: a thread
+ * With CkMatchBuffer a tag names the buffer, which may come later. Then the call waits: a thread
  * waits where it is; any other call is kept in a record of its PE, and runs from the loop when its
  * last buffer has been posted. The tables of tags belong to the node, under a mutex, because a
  * nodegroup's calls and its posts come on different PEs; a PE's own tag has the PE in its key.
@@ -22,7 +23,7 @@
 
 enum match { MATCH_NONE, MATCH_PE, MATCH_NODE };
 
-/** A buffer that no call has asked for yet. */
+/** A buffer that no call has requested yet. */
 struct buffer {
 	void *ptr;
 	size_t bytes;
@@ -32,11 +33,11 @@ struct buffer {
 struct place {
 	struct waiting_call *call;
 	uint64_t key;
-	CkNcpyBufferPost *post;   /* of this array, in `posts`; bytes: what must fit */
+	CkNcpyBufferPost *post;   /* of this array, in `posts`; bytes: the required size */
 	bool missing;             /* the buffer; under the node's lock */
 };
 
-/** A call that waits for buffers. Its PE owns it, except for what the lock is for. */
+/** A call that waits for buffers. Its PE owns it, except for the members under the lock. */
 struct waiting_call {
 	struct waiting_call *next, **link; /* the PE's list */
 	struct pe *pe;
@@ -44,9 +45,9 @@ struct waiting_call {
 	struct ck_env *env;       /* kept for a later run; of a thread: the thread's */
 	const CkGenPost *what;
 	CthThread thread;         /* NULL: the call is kept */
-	bool ready;               /* all buffers are there; the thread goes on */
+	bool ready;               /* all buffers are there; the thread continues */
 	int n_missing;            /* under the node's lock */
-	CkNcpyBufferPost *posts;  /* [what->n], behind the places */
+	CkNcpyBufferPost *posts;  /* [what->n], after the places */
 	struct place places[];    /* [what->n] */
 };
 
@@ -54,7 +55,7 @@ struct waiting_call {
 struct tags {
 	pthread_mutex_t lock;
 	struct idmap buffers;     /* struct buffer: posted */
-	struct idmap places;      /* struct place: asked for */
+	struct idmap places;      /* struct place: requested */
 };
 
 /** A message of a node's PE to the PE of a call: all its buffers are there. */
@@ -87,7 +88,8 @@ static void post_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
-/* ---- what X_on_f_post says ------------------------------------------------------------------- */
+/* ---- results of X_on_f_post
+ * ------------------------------------------------------------------- */
 
 static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const char *call)
 {
@@ -109,7 +111,7 @@ void CkMatchNodeBuffer(CkNcpyBufferPost *post, int i, int tag)
 	match(post, i, tag, MATCH_NODE, "CkMatchNodeBuffer");
 }
 
-/* Call X_on_f_post, and check what it has set. Returns how many arrays have a tag. */
+/* Call X_on_f_post, and check its result. Returns how many arrays have a tag. */
 static int ask(struct pe *pe, const CkGenPost *what, struct ck_env *env, CkNcpyBufferPost *post)
 {
 	int n_tags = 0;
@@ -167,7 +169,7 @@ static void give(struct pe *pe, struct place *p, void *ptr, size_t bytes)
 	p->call->n_missing--;
 }
 
-/* Under the lock. Find the buffer, or ask for it. */
+/* Under the lock. Find the buffer, or request it. */
 static void look_for(struct pe *pe, struct tags *tags, struct place *p)
 {
 	struct idmap_slot *s = idmap_find(&tags->buffers, p->key);
@@ -187,7 +189,7 @@ static void look_for(struct pe *pe, struct tags *tags, struct place *p)
 	free(b);
 }
 
-/* Under the lock. Keep a buffer that nobody has asked for. */
+/* Under the lock. Keep a buffer that no call has requested. */
 static void keep_buffer(struct pe *pe, struct tags *tags, uint64_t key, void *ptr, size_t bytes)
 {
 	struct buffer *b = cmi_alloc(sizeof *b, "a posted buffer");
@@ -298,8 +300,8 @@ static void copy_posts(const struct waiting_call *c, CkNcpyBufferPost *post)
 		post[i] = c->posts[i];
 }
 
-/* The call has told the program that it is here, so it runs here: its element does not move
- * meanwhile. Threads see to that by themselves. */
+/* The call has told the program that it is here, so it runs here: its element must not move
+ * meanwhile. Threads ensure that themselves. */
 static bool holds(const struct waiting_call *c)
 {
 	return c->obj && !c->thread && c->obj->coll->type->kind == CKGEN_ARRAY;
@@ -313,8 +315,8 @@ static void check_may_wait(struct pe *pe, const struct ck_env *env)
 		csd_abort(pe, "a call of this entry cannot wait for a buffer: post the buffer first");
 }
 
-/* The runtime takes the message, or a copy of a shared one. What runs after this still looks at the
- * message, but its handler has not run: CK_CALL_POSTED says so. */
+/* The runtime takes the message, or a copy of a shared one. Later code still reads the message, but
+ * its handler has not run: CK_CALL_POSTED says so. */
 static void keep(struct pe *pe, struct waiting_call *c)
 {
 	if (ck_of(pe)->shared)
@@ -345,8 +347,8 @@ static bool find_buffers(struct pe *pe, const CkGenPost *what, struct ck_env *en
 	return true;
 }
 
-/* The second run of a call that has waited: its arrays are where they shall be. From here on it is
- * like any other call. */
+/* The second run of a call that has waited: its arrays are in place. From here on it is like any
+ * other call. */
 static void posted_before(const CkGenPost *what, struct ck_env *env, CkNcpyBufferPost *post)
 {
 	env->flags &= (uint8_t)~CK_CALL_POSTED;
@@ -369,10 +371,11 @@ bool CkGen_post(const CkGenPost *what, void *payload, CkNcpyBufferPost *post)
 	return true;
 }
 
-/* ---- they go on ------------------------------------------------------------------------------ */
+/* ---- continuing
+ * ------------------------------------------------------------------------------- */
 
-/* Run a kept call again. Its descriptors get the places of the data. The handler may destroy the
- * element, which is freed later; then the call is none of those that are dropped. */
+/* Run a kept call again. Its descriptors get the addresses of the data. The handler may destroy the
+ * element, which is freed later; then this call is not among those dropped. */
 static void run_again(struct pe *pe, struct waiting_call *c)
 {
 	struct ck_env *env = c->env;
@@ -417,7 +420,7 @@ static void drop(struct pe *pe, const struct waiting_call *c)
 	csd_msg_free(pe, &c->env->head);
 }
 
-/* Whether the message that says that the call has its buffers is on its way. */
+/* Whether the message that reports the call's buffers is under way. */
 static bool forget_places(struct pe *pe, struct waiting_call *c)
 {
 	struct tags *tags = tags_of(pe);
@@ -432,7 +435,7 @@ static bool forget_places(struct pe *pe, struct waiting_call *c)
 	return ready;
 }
 
-/* The chare ends. Its threads go on. */
+/* The chare ends. Its threads continue. */
 static void post_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	for (struct waiting_call *c = *calls_of(pe), *next; c; c = next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_named.c: what the named channels of a PE wait for, for the watchdog. */
+/* describe_named.c: describes the waits of a PE's named channels, for the watchdog. */
 #include "named_int.h"
 
-/* NULL: it waits for nothing but puts and readies, of which the layer of channels tells. */
+/* NULL: it waits only for puts and readies, which the channel layer describes. */
 static const char *waits_for(struct pe *pe, const CkChannel *c)
 {
 	if (!c->sends)

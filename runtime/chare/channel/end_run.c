@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* end_run.c: an end is there for puts and their functions, comes to rest, and is over. */
+/* end_run.c: begins, stops and ends an end of a channel, and runs its function. */
 #include "named_int.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ bool end_over(struct pe *pe, CkChannel *c)
 	return true;
 }
 
-/* Behind the function of an arrival. */
+/* After the function of an arrival. */
 static __attribute__((noinline)) void behind(struct pe *pe, CkChannel *c)
 {
 	struct ends *o = c->of;
@@ -33,7 +33,7 @@ static __attribute__((noinline)) void behind(struct pe *pe, CkChannel *c)
 	ends_fewer(pe, o);
 }
 
-/* The layer of channels calls it when a put has arrived. */
+/* Called by the channel layer when a put has arrived. */
 static void arrived(void *data)
 {
 	struct pe *pe = ck_self();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * follow.c: named channels follow elements that move. An element leaves when its ends are at rest:
+ * follow.c: moves named channels with their elements. An element leaves when its ends are idle:
  *
  *	sending       its last put is locally complete
  *	receiving     the sender has stopped, and each put that it made has been consumed; or the last one lies in the
  *	              buffer of an end that is marked and not polled, and goes along
  *
- * Then the layer's ends are ended here. The records go along: as they are within a process, packed
- * by pup_channel to another one.
+ * Then the channel layer's ends are ended here. The records move with the element: as they are
+ * within a process, packed by pup_channel to another one.
  */
 #include "named_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- at rest --------------------------------------------------------------------------------- */
+/* ---- idle ends
+ * -------------------------------------------------------------------------------- */
 
 static bool sender_rests(struct pe *pe, CkChannel *c)
 {
@@ -41,7 +42,7 @@ static bool receiver_rests(struct pe *pe, CkChannel *c)
 	if (puts == c->puts || (now.state == CSD_END_MARKED && now.landed && puts + 1 == c->puts))
 		return true;
 	if (now.state == CSD_END_MARKED)
-		ends_look(pe, c->of); /* nobody else looks */
+		ends_look(pe, c->of); /* nothing else checks */
 	else
 		c->odd = true;
 	return false;
@@ -123,7 +124,7 @@ void named_rests(struct pe *pe, struct ck_obj *obj)
 	fly(pe->node, o);
 }
 
-/* The ends are made anew, and their other ends hear of it. Model: named.pml, named_arrived */
+/* The ends are made anew, and their other ends are told. Model: named.pml, named_arrived */
 void named_arrived(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = flying_take(pe->node, obj);
@@ -166,7 +167,7 @@ struct image {
 	uint64_t shape[CSD_SHAPE_BYTES / 8];
 };
 
-/* Of an element that stays only the size is wanted, or what memory it has: its senders go on. */
+/* Of an element that stays, only for sizing or listing its memory: its senders continue. */
 static struct image image_of(struct pe *pe, const CkChannel *c)
 {
 	struct csd_receiving now = c->in;
@@ -234,7 +235,7 @@ static void write_end(pup_er p, CkChannel *c, void *buf)
 	struct image im = image_of(ck_self(), c);
 
 	check_buffer(p, c, buf);
-	/* Of an end that waits for a put, or that has put, nobody needs what the buffer holds. */
+	/* The buffer of an end that waits for a put, or that has put, need not be kept. */
 	if (!c->strided && (c->sends || im.state != CSD_END_CONSUMED))
 		pup_skip(p, buf, im.bytes);
 	pup_bytes(p, &im, sizeof im);

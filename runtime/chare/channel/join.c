@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c: the two ends of a named channel find each other, and part again: the words of
- * named_int.h. */
+/* join.c: joins and separates the two ends of a named channel: the words of named_int.h. */
 #include "named_int.h"
 #include "../core/shape.h"
 
@@ -10,7 +9,7 @@
 enum word_kind {
 	WORD_HELLO, WORD_BYE_SENDER, /* to the receiver */
 	WORD_ASK, WORD_JOIN, WORD_BYE_RECEIVER, /* to the sender */
-	WORD_LOOK, /* to the element itself: look at the ends again */
+	WORD_LOOK, /* to the element itself: check the ends again */
 };
 
 struct word {
@@ -73,7 +72,7 @@ static void check_size(struct pe *pe, const CkChannel *c, const struct word *w)
 			(unsigned long long)w->bytes);
 }
 
-/* The receiver has had the sender's last put, but the news of its local completion has not come. */
+/* The receiver has had the sender's last put, but its local completion is not known yet. */
 static void join_later(struct pe *pe, const struct word *w)
 {
 	struct ck_env *env = env_new(pe, 0, sizeof *w);
@@ -86,7 +85,7 @@ static void join_later(struct pe *pe, const struct word *w)
 static void joined(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	if (w->receiver != c->id || w->serial != c->serial)
-		return; /* it has said HELLO again since */
+		return; /* it has sent HELLO again since */
 	check_size(pe, c, w);
 	if (layer_ends(pe)->busy(pe, c->end)) {
 		join_later(pe, w);
@@ -98,7 +97,7 @@ static void joined(struct pe *pe, CkChannel *c, const struct word *w)
 		&(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL, NULL });
 }
 
-/* The receiver's end is no more: puts wait for another one of this name. */
+/* The receiver's end is gone: puts wait for another one of this name. */
 static void left_alone(struct pe *pe, CkChannel *c)
 {
 	c->puts = end_puts(pe, c, NULL);
@@ -132,7 +131,7 @@ void end_join(struct pe *pe, CkChannel *c)
 		return;
 	puts = end_puts(pe, c, &c->in);
 	if (puts != c->puts) {
-		c->odd = true; /* again behind the next arrival */
+		c->odd = true; /* repeated after the next arrival */
 		return;
 	}
 	if (c->announced || puts != c->base)
@@ -217,7 +216,8 @@ static void act(struct pe *pe, CkChannel *c, const struct word *w)
 	}
 }
 
-/* The end that a word is for: one that the program has destroyed may still wait for it. */
+/* The end that a word is for, perhaps one that the program has destroyed and that still waits for
+ * it. */
 static CkChannel *end_meant(const struct ends *o, const struct word *w)
 {
 	CkChannel *c = o->first;
@@ -229,7 +229,7 @@ static CkChannel *end_meant(const struct ends *o, const struct word *w)
 	return c ? c : end_find(o, &w->name, false);
 }
 
-/* Words for an end that is not made yet are dropped: it says its own when it is made. */
+/* Words for an end that is not made yet are dropped: it sends its own when it is made. */
 void named_told(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	const struct word *w = payload_of(env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landing.c: where calls that are put are handled; see pattern_int.h. */
+/* landing.c: the receiver's side of calls that are put; see pattern_int.h. */
 #include "pattern_int.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -9,13 +9,13 @@
 #include <string.h>
 
 enum {
-	/* Words that are taken from a bell at a time: the payloads cross together. */
+	/* Words taken from a bell at a time: their payloads are fetched together. */
 	BATCH = 8,
 	/* Calls that a pass of the loop handles of one PE. */
 	PASS_MOST = 64,
-	/* A PE with other work looks at its bells in one of so many passes. */
+	/* A PE with other work polls its bells in one of this many passes. */
 	BUSY_PASSES = 8,
-	/* CK_RANDOM_DELAY: of so many looks all but one miss the bell. */
+	/* CK_RANDOM_DELAY: all but one of this many polls miss the bell. */
 	DEAF = 8,
 };
 
@@ -28,14 +28,15 @@ struct landing {
 	bool open;
 };
 
-/** All patterns of one PE. */
+/** All patterns of one PE: its connection to this one. */
 struct lane {
 	struct bell_reader ring;
 	int src_pe;
 	bool away;                /* of another process */
 	uint32_t n;
 	struct landing *landings; /* ours, [n], by number */
-	struct ck_env *call[BATCH]; /* what the bell has named; those from `at` on are not handled yet */
+	struct ck_env *call[BATCH]; /* calls that the bell has named; those from `at` on are not handled
+				     * yet */
 	unsigned at, end;
 };
 
@@ -59,8 +60,8 @@ _Noreturn static void broken(struct pe *pe, const struct lane *l, const char *wh
 		l->src_pe, what);
 }
 
-/* What the heads say was written here, but the memory is another process's; and the parameters must
- * lie within the call. */
+/* The heads were written here, but the memory is another process's; and the parameters must lie
+ * within the call. */
 static inline void check_fits(struct pe *pe, const struct lane *l, const struct collection *c,
 			      struct ck_env *env)
 {
@@ -72,8 +73,8 @@ static inline void check_fits(struct pe *pe, const struct lane *l, const struct 
 		broken(pe, l, "is shorter than its parameters");
 }
 
-/* Where calls are measured, an element is found all the same. All others may keep the message, or
- * send it on: they get a copy. */
+/* Where calls are measured, an element is still found. Other handlers may keep the message, or
+ * forward it: they get a copy. */
 static __attribute__((noinline)) void land_slow(struct pe *pe, struct ck_env *env)
 {
 	const struct collection *c = coll_get(pe, env->coll);
@@ -100,7 +101,7 @@ static inline void land(struct pe *pe, struct lane *l)
 	pe->n_processed++;
 }
 
-/* The call that a word names; its payload crosses from now on. */
+/* The call that a word names; begins to fetch its payload. */
 static inline struct ck_env *named(struct pe *pe, const struct lane *l, uint64_t word)
 {
 	const uint64_t number = word / STANDING_MOST;
@@ -130,7 +131,7 @@ static bool take(struct pe *pe, struct lane *l)
 	return l->end > 0;
 }
 
-/* A handler may come here again, in a loop inside it (CsdScheduler): it goes on with the next
+/* A handler may re-enter this, in a loop inside it (CsdScheduler): that continues with the next
  * word. */
 static int hear(struct pe *pe, struct lane *l, int most)
 {
@@ -148,14 +149,14 @@ void landing_hear(struct pe *pe, int src)
 {
 	struct lane *l = lane_of(pe, src);
 
-	/* What was put before the caller of this function was sent is in the ring, so it is no more than
-	 * that. */
+	/* Everything put before the current message was sent is in the ring, so this many words are
+	 * enough. */
 	if (l)
 		hear(pe, l, PATTERN_WORDS + BATCH);
 }
 
-/* A payload crosses while the PE does something else, if it has something else to do: then what has
- * come is handled in the next pass. */
+/* Payloads are fetched while the PE does something else, if it has anything to do: then the calls
+ * are handled in the next pass. */
 static inline int listen(struct pe *pe, struct lane *l)
 {
 	int n = 0;
@@ -179,8 +180,8 @@ static int poll_lanes(struct pe *pe)
 
 	if (CSD_UNLIKELY(t->random) && cmi_random_below(&t->random, DEAF))
 		return n;
-	/* A bell that another core rings is a line that comes from there, each time that it is looked at.
-	 * A PE with other work fetches it seldom: a message would wait behind that work, too. */
+	/* Polling a bell that another core rings fetches its line from there each time. A PE with other
+	 * work polls it seldom: a message would wait behind that work, too. */
 	if (pe->queue.plain.head && pe->passes % BUSY_PASSES)
 		return n;
 	for (int i = 0; i < t->n_lanes; i++)
@@ -248,7 +249,7 @@ static void write_heads(struct pe *pe, const struct lane *l, const struct landin
 	}
 }
 
-/* Only for an element that is here, so that puts seldom go on as messages. */
+/* Only for an element that is here, so that puts are seldom forwarded as messages. */
 static void open_if_here(struct pe *pe, const struct lane *l, struct landing *g)
 {
 	const struct collection *c = coll_get(pe, g->coll);
@@ -316,8 +317,7 @@ void landing_close_arrived(struct pe *pe, struct cmi_msg *msg)
 
 /* ---- the shapes of messages from other processes --------------------------------------------- */
 
-/* Memory that the sender has made for this. If it has not, anything may lie there: it is only
- * read. */
+/* Memory that the sender has made for this. Otherwise its contents are arbitrary, and only read. */
 static __attribute__((no_sanitize("address"))) bool is_lent(struct pe *pe, int src, uint64_t name,
 							    size_t bytes, enum pattern_block what)
 {

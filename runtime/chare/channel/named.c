@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* named.c: named channels: what programs call, the part. */
+/* named.c: named channels: functions for programs, the part. */
 #include "named_int.h"
 #include "../place/record/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -19,7 +19,8 @@ static struct ends *ends_get(struct pe *pe, struct ck_obj *obj)
 	return o;
 }
 
-/* ---- what programs call ---------------------------------------------------------------------- */
+/* ---- for programs
+ * ----------------------------------------------------------------------------- */
 
 struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
 {
@@ -130,14 +131,14 @@ static void sender_destroy(struct pe *pe, CkChannel *c)
 	void *held = c->live ? layer_ends(pe)->leave(pe, c->end) : NULL;
 
 	if (held || c->held)
-		pe->n_processed++; /* nobody will make the put that waits */
+		pe->n_processed++; /* the put that waits will never be made */
 	free(held);
 	end_bye(pe, c);
 	end_free(c);
 }
 
-/* A JOIN may be on its way to the sender, or the sender is joined: it says HELLO or BYE before the
- * end is over. */
+/* A JOIN may be under way to the sender, or the sender is joined: it sends HELLO or BYE before the
+ * end is freed. */
 static void receiver_destroy(struct pe *pe, CkChannel *c)
 {
 	c->destroyed = c->odd = true;
@@ -163,9 +164,10 @@ void CkChannelDestroy(CkChannel *c)
 	ends_fewer(pe, o);
 }
 
-/* ---- what balance/ asks ---------------------------------------------------------------------- */
+/* ---- for balance/
+ * ----------------------------------------------------------------------------- */
 
-/* The channel counts puts for itself, so that a put costs nothing more. */
+/* The channel counts its puts anyway, so counting costs a put nothing. */
 static uint64_t puts_made(struct pe *pe, const CkChannel *c)
 {
 	return c->base + (c->live ? layer_ends(pe)->made(pe, c->end) : c->held != NULL);
@@ -201,7 +203,7 @@ static void ends_free(struct ends *o)
 	free(o);
 }
 
-/* Its element is no more, so it hears no words. */
+/* Its element is gone, so it receives no words. */
 static void receiver_gone(struct pe *pe, CkChannel *c)
 {
 	if (c->live && !c->destroyed)
@@ -217,8 +219,8 @@ static void receiver_gone(struct pe *pe, CkChannel *c)
 		end_free(c);
 }
 
-/* An element with a function that runs is not freed before that has ended (place/destroy.c), and
- * nor is its end. */
+/* An element with a running function is not freed before that has ended (place/destroy.c), nor is
+ * its end. */
 static void element_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	struct ends *o = ends_find(pe, obj);

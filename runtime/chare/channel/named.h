@@ -15,15 +15,14 @@
 enum { PART_NAMED = 15, PART_PATTERN = 16 };
 extern const struct ck_part named_part, pattern_part;
 
-/** While the node starts: entries of a type are called by this table when a put arrives, instead of
- * by the type's own; it measures. One room above may ask for it. */
+/** While the node starts: when a put arrives, entries of a type are called through this table
+ * instead of the type's own; it measures them. At most one room above uses this. */
 typedef const CkGenEntry *(*named_entries_fn)(const struct node *node, const CkGenChare *type);
 void named_call_by(struct node *node, named_entries_fn entries);
 
-/** An element has made so many puts into another one. */
+/** An element has made this many puts into another one. */
 typedef void (*named_puts_fn)(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes);
-/** Tell fn of the puts that an element of this PE has made since named_puts_anew was last called
- * for it. */
+/** Report to fn the puts of an element of this PE since named_puts_anew was last called for it. */
 void named_puts(struct pe *pe, struct ck_obj *obj, named_puts_fn fn);
 void named_puts_anew(struct pe *pe, const struct ck_obj *obj);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * named_int.h: what the files of this room share.
+ * named_int.h: shared by the files of this room.
  *
  * A channel has a name and two ends. Each end is a record that belongs to its element and is kept
  * by the PE where the element lives; while the element moves, by the node (`flying`). In front of
  * the record is an end of the layer of channels (scheduler/ends.h), which does not move: it is
  * ended where the element leaves, and made anew where it arrives.
  *
- * The receiving end alone decides when the two are joined. Words between them travel to the
- * elements, as calls do:
+ * The receiving end alone decides when the two are joined. Words between them are sent to the
+ * elements, as calls are:
  *
  *	HELLO(serial, puts)   sender -> receiver   the sender is not joined, and will be only by a JOIN with this serial;
  *	                                           it has made so many puts. When it is made, has arrived, or was asked
@@ -16,19 +16,17 @@
  *	JOIN(serial, end)     receiver -> sender   answers the last HELLO, once those puts have been consumed
  *	BYE                   both ways            the end is destroyed
  *
- * Each word names the receiving end by a number that no other end has, as far as its sender knows
- * it: a name may be used again while words of the last channel with that name are still on their
- * way.
+ * Each word names the receiving end by a unique number, if its sender knows it: a name may be
+ * reused while words of the last channel with that name are still under way.
  *
- * Invariants. (1) From HELLO(serial) to JOIN(serial) the sender makes no put; one that the program
- * makes waits in a copy.
- * (2) The receiver ends its end of the layer, to leave or to make it anew, only while its last
- * HELLO is not answered and all of that HELLO's puts have landed: so nobody writes into it or knows
- * it. (3) Serials rise, and travel with the sending end. A JOIN that answers an older HELLO, and a
- * HELLO that was overtaken, are dropped; a HELLO to another receiving end is answered by ASK. (4)
- * An element that waits for its channels to come to rest takes calls, so it answers ASK: two ends
- * that want to leave do not wait for each other. Words are counted, so quiescence waits for a put
- * that waits.
+ * Invariants. (1) From HELLO(serial) to JOIN(serial) the sender makes no put; the program's put
+ * waits in a copy. (2) The receiver ends its end of the layer, to leave or to make it anew, only
+ * while its last HELLO is not answered and all of that HELLO's puts have landed: so no sender
+ * writes into it or knows it. (3) Serials rise, and move with the sending end. A JOIN that answers
+ * an older HELLO, and a HELLO that was overtaken, are dropped; a HELLO to another receiving end is
+ * answered by ASK. (4) An element that waits for its channels to become idle takes calls, so it
+ * answers ASK: two ends that want to leave do not wait for each other. Words are counted, so
+ * quiescence waits for a put that waits.
  */
 #ifndef CK_NAMED_INT_H
 #define CK_NAMED_INT_H
@@ -49,34 +47,35 @@ struct ends {
 	struct ck_obj *obj;
 	CkChannel *first;
 	bool leaving;             /* the element wants to leave: no end is joined */
-	bool waits;               /* place/ is to be told when all are at rest */
-	bool looks;               /* a LOOK is on its way to this PE */
+	bool waits;               /* place/ is to be told when all are idle */
+	bool looks;               /* a LOOK is under way to this PE */
 };
 
-/** What several receiving ends are parts of. */
+/** The common state of several receiving ends. */
 struct named_group {
-	CkGenCall came;           /* one of them has its put; gets the group */
-	void (*less)(struct named_group *g); /* one of them is freed; with the last one the group is,
-					      * too */
+	CkGenCall came;           /* called with the group when one of them has its put */
+	void (*less)(struct named_group *g); /* called when one of them is freed; frees the group with the
+					      * last one */
 };
 
 struct CkChannel {
-	uint64_t end[CSD_END_BYTES / 8]; /* first: what a put and a ready use. Only while `live` */
+	uint64_t end[CSD_END_BYTES / 8]; /* first: the end for puts and readies. Only while `live` */
 	struct ends *of;
 	CkChannel *next;
 	struct channel_name name;
 	bool sends, live;
-	bool packed;              /* pup_channel has had it: it may leave its process */
-	bool running, odd;        /* receiving: its function runs; there is something to do behind it */
-	bool destroyed; /* the program has it no more; receiving: kept while its function runs, or a sender
-				   * may be joined to it */
+	bool packed;              /* pup_channel has packed it: it may leave its process */
+	bool running, odd;        /* receiving: its function runs; work remains after it */
+	bool destroyed; /* the program has destroyed it; receiving: kept while its function runs, or a
+				   * sender may be joined to it */
 	bool announced;           /* receiving: a sender knows `end` */
 	bool answered;            /* receiving: the last HELLO */
 	bool asked;               /* receiving: ASK was sent since */
 	struct named_group *group; /* receiving: what it is a part of, or NULL */
 	CkGenCall call;           /* receiving */
-	void *self;               /* receiving: what `call` gets: the element's struct, or the group */
-	struct csd_receiving in;  /* receiving; state and landed mean something while it is not live */
+	void *self;               /* receiving: the argument of `call`: the element's struct, or the
+				   * group */
+	struct csd_receiving in;  /* receiving; state and landed are valid while it is not live */
 	const void *buf;          /* sending */
 	size_t bytes;
 	uint64_t shape[CSD_SHAPE_BYTES / 8]; /* sending, if strided */
@@ -97,8 +96,7 @@ struct named_pe {
 };
 struct named_node {
 	pthread_mutex_t lock;
-	struct idmap flying;      /* as named_pe.ends: of elements that are between two PEs, or are being
-				   * unpacked */
+	struct idmap flying;      /* as named_pe.ends: of elements between two PEs, or being unpacked */
 	named_entries_fn entries; /* named_call_by; NULL: the type's own */
 };
 
@@ -114,21 +112,21 @@ void ends_remove(struct pe *pe, const struct ends *o);
 CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sends);
 /** Take it out of its element's list and free it. */
 void end_free(CkChannel *c);
-/** What an arrival of an entry of this element calls. */
+/** The function for an arrival of an entry of this element. */
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry);
 /** "channel Cell::side(2) from element 3 of Cell to element 4 of Cell" */
 const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len);
 enum { END_NAME_MAX = 400 };
 
 /* ---- end_run.c ---- */
-/** Make the layer's end, in the state that the record has. */
+/** Make the layer's end, in the record's state. */
 void end_begin(struct pe *pe, CkChannel *c);
-/** End it; the record keeps the state. Only at rest. */
+/** End it; the record keeps the state. Only when idle. */
 void end_rest(struct pe *pe, CkChannel *c);
-/** Of a receiving end that the program has destroyed: free it if nobody needs it. Returns whether
- * it did. */
+/** Free a receiving end that the program has destroyed if it is no longer needed. Returns whether
+ * it was. */
 bool end_over(struct pe *pe, CkChannel *c);
-/** An end may be gone, which the element may have waited for; without ends it needs no record. */
+/** An end for which the element has waited may be gone; without ends it needs no record. */
 void ends_fewer(struct pe *pe, struct ends *o);
 
 /* ---- named.c ---- */
@@ -146,13 +144,13 @@ void end_ask(struct pe *pe, CkChannel *c);
 /** The receiving end answers the last HELLO if it can. */
 void end_join(struct pe *pe, CkChannel *c);
 void end_bye(struct pe *pe, const CkChannel *c);
-/** The element looks at its ends again, from the queue. */
+/** Check the element's ends again, from the queue. */
 void ends_look(struct pe *pe, struct ends *o);
 void named_told(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 const char *named_told_misfit(struct pe *pe, const struct ck_env *env);
 
 /* ---- follow.c ---- */
-/** Something has changed: if the element wants to leave and all its ends are at rest, it may. */
+/** Something has changed: if the element wants to leave and all its ends are idle, it may. */
 void ends_may_leave(struct pe *pe, struct ends *o);
 bool named_alone(struct pe *pe, struct ck_obj *obj);
 bool named_leave_later(struct pe *pe, struct ck_obj *obj);
@@ -160,7 +158,7 @@ void named_rests(struct pe *pe, struct ck_obj *obj);
 void named_goes_on(struct pe *pe, struct ck_obj *obj);
 void named_arrived(struct pe *pe, struct ck_obj *obj);
 void named_packed(struct pe *pe, struct ck_obj *obj);
-/** Those of an element that flies or is being unpacked, no longer in the table; NULL: it has
+/** The ends of an element that is moving or being unpacked, removed from the table; NULL: it has
  * none. */
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
 

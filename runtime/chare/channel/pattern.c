@@ -12,8 +12,8 @@
 
 enum {
 	TABLE_FIRST = 64,
-	/* A pattern is old when the PE has made so many calls for each of its patterns without one of
-	 * this. Each new pattern looks at OLD_LOOKS others, so there are never many old ones. */
+	/* A pattern is old when the PE has made this many calls for each of its patterns without one of
+	 * this. Each new pattern checks OLD_LOOKS others, so there are never many old ones. */
 	OLD_ROUNDS = 64,
 	OLD_LOOKS = 2,
 };
@@ -21,32 +21,31 @@ enum {
 /** What the calls of a pattern have in common. */
 struct pattern_key {
 	uint64_t coll, place;
-	const struct ck_obj *from; /* the caller: only a name, it may be gone. NULL: no element */
+	const struct ck_obj *from; /* the caller: only a name, it may be destroyed. NULL: no element */
 	uint32_t call, size;      /* env->call, and bytes with the head */
 };
 
-/** What a put reads is one line. A step of the program may lie between two puts of a pattern, so it
- * comes from afar. */
+/** A put reads one line of it. An iteration of the program may lie between two puts of a pattern,
+ * so the line is probably not cached. */
 struct pattern {
 	_Alignas(CMI_LINE) struct pattern_key key;
 	struct standing_block *block; /* ours, in message memory; NULL: not asked yet */
-	uint64_t n_puts;          /* opened; each takes the next message of the block */
+	uint64_t n_puts;          /* opened; each uses the next message of the block */
 	int32_t to;               /* the PE */
 	uint32_t number;          /* of the patterns to that PE */
-	uint32_t n_maps;          /* of the collection when the place's home was `to`; 0: it has not been,
-				   * at a put */
-	uint8_t n_free;           /* messages that are known to be free, from the next one on */
-	bool behind;              /* messages before may not have been handled yet */
+	uint32_t n_maps;          /* of the collection when the place's home was `to`; 0: never at a put */
+	uint8_t n_free;           /* messages known to be free, from the next one on */
+	bool behind;              /* earlier messages may not have been handled yet */
 
 	uint64_t used;            /* clock of the last call */
 	struct pattern *next;     /* in its chain, or of those that end */
-	uint32_t n_counted;       /* calls that went as counted messages */
+	uint32_t n_counted;       /* calls sent as counted messages */
 };
 _Static_assert(offsetof(struct pattern, used) == CMI_LINE, "a line");
 
 /* CkGenOpen.away of a call that is being put: pattern and message, as a negative number; others
- * have the PE's number + 1. A pattern begins on a line, so its address has room for the number of a
- * message. */
+ * have the PE's number + 1. A pattern begins on a line, so its address has space for the number of
+ * a message. */
 static inline int64_t put_name(const struct pattern *p, unsigned i)
 {
 	return -(int64_t)((uintptr_t)p | i);
@@ -139,11 +138,11 @@ static bool is_free(const struct pattern *p, unsigned i)
 		p->block, i, (uint32_t)((p->n_puts + PATTERN_MESSAGES - 1 - i) / PATTERN_MESSAGES));
 }
 
-/* The receiver has nothing of the block any more. */
+/* The receiver no longer uses the block. */
 static bool is_over(const struct pattern *p)
 {
-	/* acquire, here and in standing_is_free: what the receiver has read was read before the memory is
-	 * used again. Model: pattern.pml, is_over */
+	/* acquire, here and in standing_is_free: the receiver's reads come before the memory's reuse.
+	 * Model: pattern.pml, is_over */
 	bool over = atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_CLOSED;
 
 	for (unsigned i = 0; i < PATTERN_MESSAGES && over; i++)
@@ -214,7 +213,7 @@ static void forget_old(struct pe *pe, struct pattern_pe *t)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-/* Message memory with a line that is zero; NULL: it cannot be lent to that PE. */
+/* Message memory with a zeroed line; NULL: it cannot be lent to that PE. */
 static struct standing_block *block_for(struct pe *pe, int to, size_t bytes,
 					enum pattern_block what, uint64_t *name_p)
 {
@@ -296,7 +295,7 @@ static bool is_open(const struct pattern *p)
 	return atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_OPEN;
 }
 
-/* Count the messages that are free from the next one on, when none was. */
+/* If no message was known to be free, count those that are, from the next one on. */
 static __attribute__((noinline)) bool look(struct pattern *p)
 {
 	if (!is_open(p))
@@ -306,7 +305,7 @@ static __attribute__((noinline)) bool look(struct pattern *p)
 	return p->n_free > 0;
 }
 
-/* Whether all messages before have been handled. */
+/* Whether all earlier messages have been handled. */
 static __attribute__((noinline)) bool all_taken(struct pattern *p)
 {
 	/* acquire: pairs with the release in landing_counted_arrived. Model: pattern.pml, may_put */
@@ -325,8 +324,8 @@ static bool may_put(const struct pe *pe, struct pattern *p)
 	return (p->n_free || look(p)) && !pe->hold;
 }
 
-/* The receiver has these lines. They come here while the stub goes on, all at once: a store waits
- * for one after the other. */
+/* The receiver has these lines. They are fetched together while the stub continues: stores would
+ * wait for one after the other. */
 static inline void ask_for_lines(const struct pattern *p, const struct pattern_to *way,
 				 const char *msg)
 {
@@ -379,13 +378,13 @@ static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern 
 	if (p->block && call.away - 1 == p->to)
 		return counted(pe, p, env, call);
 	if (p->block || !call.away)
-		forget(pe, p); /* it goes another way, or waits for one */
+		forget(pe, p); /* it is sent otherwise, or waits */
 	return call;
 }
 
-/* A call that does not stay here, or waits: where it goes has been decided. It may get another
- * payload to fill, instead of the message's, which this has taken then. Calls of sparse arrays have
- * no place. */
+/* A call that leaves this PE, or waits; its destination is decided. It may get another payload to
+ * fill instead of the message's, which this has taken then. Calls of sparse arrays have no
+ * place. */
 static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 {
 	struct pattern_pe *t = pattern_of(pe);
@@ -402,10 +401,10 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 	return open_put(pe, p, way_of(t, p), env);
 }
 
-/* Where the call goes needs no decision if it went home at an earlier put, no call of the
- * collection takes another way now, and homes are what they were. What is not plain in any other
- * way is for `repeats`, so that this calls no other function: then the payload is NULL. The message
- * is not addressed yet. */
+/* The destination needs no decision if the call went home at an earlier put, no call of the
+ * collection is routed otherwise now, and homes are unchanged. Other special cases are for
+ * `repeats`, so that this calls no other function: then the payload is NULL. The message is not
+ * addressed yet. */
 static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 {
 	struct pattern_pe *t = pattern_of(pe);
@@ -423,7 +422,7 @@ static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
 							      (CkGenOpen){ NULL, 0 };
 }
 
-/* A call that waits for its way says so, too: none behind it may be put. */
+/* A call that waits for its route is also reported: no later one may be put. */
 static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *chare,
 							     const CkElement *e, struct pe *pe,
 							     struct ck_env *env)
@@ -452,9 +451,9 @@ void CkGen_closeChannel(CkGenOpen call)
 
 	pe->n_created++;
 	bell_ring(&way_of(pattern_of(pe), p)->ring,
-		  pattern_word(p->number, i)); /* may_put has seen that there is room */
+		  pattern_word(p->number, i)); /* may_put has checked for space */
 	if (CSD_UNLIKELY(!p->n_free))
-		look(p); /* now, when the line has come, and not at the next call */
+		look(p); /* now, while the line is cached, and not at the next call */
 }
 
 /* ---- the part -------------------------------------------------------------------------------- */

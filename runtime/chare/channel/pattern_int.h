@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pattern_int.h: calls that repeat, of entries with [channel]. A pattern is the calls of one entry
- * of one element that a PE makes on behalf of one element, all with as many bytes. From its third
- * call on it has memory of its own, which the caller writes and in which the receiver handles the
- * call: standing messages (scheduler/standing.h). pattern.c is the caller's side, landing.c the
- * receiver's.
+ * pattern_int.h: repeating calls of [channel] entries, which become one-sided puts. A pattern is
+ * the calls of one entry of one element that a PE makes on behalf of one element, all of equal
+ * size. From its third call on it has memory of its own, which the caller writes and in which the
+ * receiver handles the call: standing messages (scheduler/standing.h). pattern.c is the caller's
+ * side, landing.c the receiver's: a *lane* is the connection from one PE, with its bell; a
+ * *landing* is the receive buffers of one pattern.
  *
  *	the caller's PE                                      the receiver's PE
  *	1st call: a message
@@ -14,19 +15,17 @@
  *	any other call: a message, COUNTED     ----->        hear, count it in `taken`, handle it
  *	CLOSE                                  ----->        hear, state = CLOSED
  *
- * The calls of a pattern keep their order. A put comes after the messages before it, because none
- * is made before `taken` says that these have been handled. A message comes after the puts before
- * it, because its handler hears the bell first, and what has been heard has been handled. There is
- * no order with any other call.
+ * The calls of a pattern keep their order. A put comes after earlier messages, because none is made
+ * before `taken` says that these have been handled. A message comes after earlier puts, because its
+ * handler first handles all calls that the bell names. There is no order with any other call.
  *
- * Where a call goes is decided as for every call (send.c, place/record/lease.c), before it is asked
- * whether it can be a put; or that was decided for an earlier put, and nothing has changed since.
- * So elements may move. A put that finds its element gone goes on as a message, as a call does that
- * comes to its home. What leaves say is a message, too: a PE that gets SWITCH or FLUSH hears the
- * sender's bell first. It does so once, where the message comes first. If the message waits there,
- * later calls wait behind it, and what is heard later goes behind those.
+ * The destination is decided as for every call (send.c, place/record/lease.c), before the decision
+ * whether it can be a put; or it was decided for an earlier put, and nothing has changed since. So
+ * elements may move. A put whose element has gone is forwarded as a message, like a call that comes
+ * to its home. A PE that gets SWITCH or FLUSH from a leaving element handles the sender's bell
+ * first, when the message arrives. If the message waits there, later calls wait behind it.
  *
- * What has been put counts as sent and handled. Only calls to PEs of the same host are put.
+ * A put counts as sent and handled. Only calls to PEs of the same host are put.
  */
 #ifndef CK_PATTERN_INT_H
 #define CK_PATTERN_INT_H
@@ -41,18 +40,19 @@ enum { H_OPEN, H_COUNTED, H_CLOSE }; /* handlers of PART_PATTERN */
 enum { PATTERN_ASKED, PATTERN_OPEN, PATTERN_CLOSED };
 
 enum {
-	/* Messages of a block. A caller may be one call ahead of its receiver, and with four it looks at
-	 * the receiver's line at every second or third call only. */
+	/* Messages of a block. A caller may be one call ahead of its receiver, and with four it reads the
+	 * receiver's line at every second or third call only. */
 	PATTERN_MESSAGES = 8,
-	/* Bytes with the head. Larger calls are messages, whose memory is handed over on the host. */
+	/* Bytes with the head. Larger calls are messages, whose memory is passed by reference on the
+	 * host. */
 	PATTERN_MOST = 64 * 1024,
-	/* Bytes of a payload of which the lines are asked for ahead, by the caller and by the receiver. */
+	/* The lines of this many bytes of a payload are prefetched, by the caller and by the receiver. */
 	PATTERN_AHEAD = 1024,
-	/* Words of a bell. When there is no room for one more, the call is a message. */
+	/* Words of a bell. When it is full, the call is a message. */
 	PATTERN_WORDS = 1024,
 };
 
-/** What a bell says: which pattern of its PE, and which message of the block. */
+/** A word of a bell: the pattern of its PE, and the message of the block. */
 static inline uint64_t pattern_word(uint32_t number, unsigned i)
 {
 	return (uint64_t)number * STANDING_MOST + i;
@@ -77,19 +77,18 @@ static inline size_t pattern_bell_bytes(void)
 /** On a PE. */
 struct pattern_pe {
 	struct pattern_to **to;   /* ours, [n_pes], NULL: nothing yet: the caller's side */
-	struct pattern **table;   /* ours, [cap]: chains, by what a pattern calls */
+	struct pattern **table;   /* ours, [cap]: chains, hashed by the pattern's key */
 	uint32_t cap, n;          /* cap: a power of two, or 0 */
-	uint32_t hand;            /* of the table: where old patterns are looked for next */
+	uint32_t hand;            /* of the table: where the next search for old patterns begins */
 	uint64_t clock;           /* calls so far */
 	struct lane **lanes;      /* ours, [n_lanes]: the receiver's side */
 	int n_lanes;
-	int (*below)(struct pe *pe); /* what this PE polled before it had lanes */
+	int (*below)(struct pe *pe); /* this PE's poll function before it had lanes */
 	uint64_t random;          /* CK_RANDOM_DELAY: state; else 0 */
 };
 
-/** What a PE lends to another one. The head of the memory, which is a message that is never sent,
- * says what it is, until it is freed: its handler is this mark. So a receiver takes no other memory
- * for it. */
+/** Memory that a PE lends to another one. Its head, of a message that is never sent, identifies it
+ * until it is freed: its handler is this mark. So a receiver accepts no other memory. */
 enum pattern_block { PATTERN_BLOCK = H_OPEN, PATTERN_BELL = H_COUNTED };
 static inline uint16_t pattern_mark(const struct pe *pe, enum pattern_block what)
 {
@@ -113,7 +112,7 @@ const char *landing_close_misfit(struct pe *pe, const struct cmi_msg *m);
 void landing_open_arrived(struct pe *pe, struct cmi_msg *m);
 void landing_counted_arrived(struct pe *pe, struct cmi_msg *m);
 void landing_close_arrived(struct pe *pe, struct cmi_msg *m);
-/** Handle all that PE src has put here so far. */
+/** Handle all calls that PE src has put here so far. */
 void landing_hear(struct pe *pe, int src);
 void landings_stop(struct pe *pe);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepare.c: calls whose arrays the caller writes where they are handled: X_f_prepare, then
- * CkCommit. A call to an element of this PE is in the queue already, and no handler runs before
- * this one has ended. Any other call leaves when it is committed; a PE has one such call at a time,
- * and nothing may wait meanwhile.
+ * prepare.c: calls whose arrays the caller writes in place: X_f_prepare, then CkCommit. A call to
+ * an element of this PE is in the queue already, and no handler runs before this one has ended. Any
+ * other call leaves when it is committed; a PE has one such call at a time, and nothing may wait
+ * meanwhile.
  */
 #include "pattern_int.h"
 #include "../core/describe.h"
@@ -28,7 +28,7 @@ void CkGen_commit(CkPrepared call)
 	CkGen_closeChannel((CkGenOpen){ call.payload, call.away });
 }
 
-/* A PE that waits runs no handler, so nobody will commit the call. */
+/* A PE that waits runs no handler, so the call will never be committed. */
 void prepared_tell(struct pe *pe, struct csd_told *to)
 {
 	char what[192];

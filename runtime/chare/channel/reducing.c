@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reducing.c: reducing channels: several senders put into one element, each into a slot of its own,
- * and the last one that arrives has all slots combined into the program's buffer. The parts are
- * receiving ends like any other, so they are joined, stopped and moved as those are; here is only
- * what they have in common.
+ * and the last arrival combines all slots into the program's buffer. The group's members are
+ * receiving ends like any other, and are joined, stopped and moved as those are; this file has only
+ * their common state.
  */
 #include "named_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -21,7 +21,7 @@ struct CkReducing {
 	size_t bytes, slot_bytes;
 	uint32_t op;
 	int32_t n, n_came;
-	int32_t n_left;           /* parts that are not freed */
+	int32_t n_left;           /* members that are not freed */
 };
 
 /* A line apart, because several PEs write them. */
@@ -32,7 +32,7 @@ static unsigned char *slot(const CkReducing *r, int i)
 	return r->slots + (size_t)i * r->slot_bytes;
 }
 
-/* A part may be needed for longer than the program needs it, and so is its slot. */
+/* An end may be needed longer than the program needs it, and so is its slot. */
 static void reducing_less(struct named_group *g)
 {
 	CkReducing *r = (CkReducing *)g;
@@ -46,7 +46,7 @@ static void reducing_less(struct named_group *g)
 
 /* ---- a round --------------------------------------------------------------------------------- */
 
-/* In the order of the senders: the first slot, then each other one behind it. */
+/* In the order of the senders: the first slot, then each other one in turn. */
 static void combine(struct pe *pe, const CkReducing *r)
 {
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), r->op);
@@ -160,7 +160,7 @@ void CkReducingDestroy(CkReducing *r)
 
 /* ---- as bytes -------------------------------------------------------------------------------- */
 
-/* Deleting the last part deletes the rest. */
+/* Deleting the last end deletes the group. */
 static void pup_slots(pup_er p, CkReducing *r)
 {
 	const int n = r->n;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bodies.c: the runs of bodies of Structured Dagger. ckci prints a body as a state machine: a
- * function that goes on where its run says, until it has to wait or ends. A run that waits is a
- * struct and nothing else. While a run goes on, its function is on the stack of whoever brought the
- * call that it waited for.
+ * function that continues at its run's position, until it has to wait or ends. A waiting run is
+ * only a struct. While a run continues, its function is on the stack of the code that delivered the
+ * awaited call.
  *
- * A run keeps what it runs (struct ck_running) as a thread does, and exchanges it in the same way,
- * so whoever watches threads sees runs. A [threaded] body has a stack: there the same function
- * waits where it is, and its parts have threads, too.
+ * A run saves its state (struct ck_running) as a thread does, and exchanges it in the same way, so
+ * observers of threads see runs. A [threaded] body has a stack: there the same function waits where
+ * it is, and its branches have threads, too.
  *
- * Runs lie in memory of their PE that is used again; beginning a body allocates nothing.
+ * Runs lie in memory of their PE that is reused; beginning a body allocates nothing.
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -35,7 +35,7 @@ static CkGenRun *run_alloc(struct wait_pe *w, const CkGenBody *body)
 		w->free_runs[class] = run->behind;
 	else
 		run = cmi_alloc((class + 1) * RUN_CLASS_BYTES, "the run of a body");
-	/* The rest is the body's. */
+	/* The following bytes are the body's. */
 	memset(run, 0, sizeof *run + (size_t)body->n_slots * sizeof(CkGenSlot));
 	return run;
 }
@@ -82,8 +82,8 @@ void runs_trim(struct wait_pe *w)
 
 /* ---- what runs ------------------------------------------------------------------------------- */
 
-/* As ck_swap_running, unless somebody watches. Whoever lets a run go on tests the calls that wait
- * for conditions. */
+/* As ck_swap_running, unless there are observers. The caller of go_on tests the calls that wait for
+ * conditions. */
 static void run_swap(struct pe *pe, CkGenRun *run)
 {
 	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running))
@@ -130,9 +130,8 @@ void run_arrived(struct pe *pe, CkGenRun *run)
 	run_swap(pe, run);
 }
 
-/* Each PE has watchers of its own, so those of the PE that it leaves forget the runs. What the
- * scheduler has set aside for a run, behind the words that are ours, belongs to the watchers,
- * too. */
+/* Each PE has observers of its own, so those of the PE that it leaves forget the runs. The words
+ * that the scheduler has saved for a run, after ours, belong to the observers, too. */
 void runs_leave(struct pe *pe, struct sdag *s)
 {
 	for (CkGenRun *run = s->runs; run; run = run->next) {
@@ -142,9 +141,9 @@ void runs_leave(struct pe *pe, struct sdag *s)
 	}
 }
 
-/* The run brings its memory along. If this PE has some of that size to spare, one piece goes for
- * it. Otherwise memory would pile up where elements come from a PE of this process and end, or
- * leave for another process, while the other PE allocates more. */
+/* The run brings its memory along. If this PE has spare memory of that size, one piece is freed in
+ * exchange. Otherwise memory would pile up where elements come from a PE of this process and end,
+ * or leave for another process, while the other PE allocates more. */
 static void give_one_back(struct wait_pe *w, const CkGenRun *run)
 {
 	const size_t class = class_of(run->body);
@@ -164,7 +163,7 @@ void runs_arrived(struct pe *pe, struct sdag *s)
 	}
 }
 
-/* A run of a body, not of a part, has ended: end its call as behind a handler. */
+/* A run of a body, not of a branch, has ended: end its call as after a handler. */
 static void own_call_ended(struct pe *pe, CkGenRun *run)
 {
 	const struct ck_obj *obj = run->obj;
@@ -187,7 +186,7 @@ static void end(struct pe *pe, CkGenRun *run)
 	when_test_soon(pe, obj);
 }
 
-/* A body that waits is one more holder of a message that others have, too. */
+/* A body that waits holds one more reference to a shared message. */
 static void hold(CkGenRun *run)
 {
 	struct ck_env *env = run->own;
@@ -199,8 +198,8 @@ static void hold(CkGenRun *run)
 	atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 }
 
-/* Let the run, which is what runs, go on. When the last part ends, what waits for the parts follows
- * at once. */
+/* Resume the current run. When the last branch ends, the run that waits for the branches follows at
+ * once. */
 static void go_on(struct pe *pe, CkGenRun *run)
 {
 	for (;;) {
@@ -235,8 +234,8 @@ static void *input_of(CkGenRun *run)
 	return (char *)run + run->body->input;
 }
 
-/* Make the run of a call, and let it run. False: the call waits for buffers, and the buffers' room
- * has kept it. */
+/* Make the run of a call, and run it. False: the call waits for buffers, and buffers/ has kept
+ * it. */
 static bool begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
 {
 	const struct collection *c = ((struct ck_obj *)run->obj)->coll;
@@ -255,7 +254,7 @@ bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	const CkGenEntry *e = &obj->coll->entries[env->entry];
 	CkGenRun *run;
 
-	/* Who keeps a call until its buffers are there keeps it alone. */
+	/* A call is kept for its buffers by a single holder. */
 	if (shared && (e->flags & CKGEN_NOCOPY)) {
 		env = own_copy(pe, env);
 		env->head.mark = OWNER_HANDLER;
@@ -279,7 +278,7 @@ bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool 
 {
 	CkGenRun *run = run_new(pe, obj, obj->coll->type->bodies[env->entry]);
 
-	(void)shared; /* deliver.c has no thread in mind */
+	(void)shared; /* deliver.c does not expect a thread */
 	run->shared = ck_of(pe)->shared;
 	run->thread = CthSelf();
 	ck_of(pe)->now = (struct ck_running){ obj, env, env->entry };
@@ -314,7 +313,8 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 	return true;
 }
 
-/* ---- parts side by side ---------------------------------------------------------------------- */
+/* ---- branches side by side
+ * -------------------------------------------------------------------- */
 
 void CkGen_split(CkGenRun *run)
 {
@@ -391,7 +391,7 @@ static void drop_call(struct pe *pe, const CkGenRun *run, struct ck_env *env, bo
 		csd_msg_free(pe, &env->head);
 }
 
-/* What a thread runs is not in its run. */
+/* A thread's state is not in its run. */
 static void drop_running(struct pe *pe, CkGenRun *run, bool told)
 {
 	struct pup_block *unpacked = ck_of(pe)->unpacked;

@@ -82,7 +82,7 @@ static bool stays(const struct ck_extra *x) { return x && (x->n_threads || x->n_
 
 bool obj_stays(struct pe *pe, struct ck_obj *obj) { return stays(extra_if(pe, obj)); }
 
-/* A message that is on its way to test the element's calls finds an empty record. */
+/* A message under way to test the element's calls finds an empty record. */
 void extra_let_go(struct pe *pe, struct ck_extra *x)
 {
 	unlink_element(x);

@@ -2,8 +2,8 @@
 /*
  * future.c: futures. A future lives on the PE that made it. Threads of that PE wait for the value;
  * any PE sends the value, as a message. Each wait gives a reference to this one message. Slots are
- * used again. The upper half of a future's id counts the uses of the slot, so the runtime notices a
- * value that comes late for a released future.
+ * reused. The upper half of a future's id counts the uses of the slot, so a value that arrives late
+ * for a released future is detected.
  */
 #include "../../scheduler/cth.h"
 #include "../core/shape.h"
@@ -109,7 +109,7 @@ static uint64_t type_number(const CkGenMessage *type)
 }
 
 /* The first waiter that knows the type of a packed message unpacks it; no other waiter has it yet.
- * A waiter for another type is told so later (CkGen_waitFuture). */
+ * A waiter for another type gets the error later (CkGen_waitFuture). */
 static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *type)
 {
 	if (type && (s->value->flags & CK_ENV_PACKED) && s->value->value.type == type_number(type)) {
@@ -120,7 +120,8 @@ static void unpack_value(struct pe *pe, struct future *s, const CkGenMessage *ty
 	s->value->head.mark = OWNER_PROGRAM;
 }
 
-/* All waiters get their value before the first goes on, because that one may release the future. */
+/* All waiters get their value before the first continues, because that one may release the
+ * future. */
 static void value_came(struct pe *pe, struct future *s, struct ck_env *env)
 {
 	struct waiter *w = s->first, *next;

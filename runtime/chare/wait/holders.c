@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * holders.c: for the watchdog, and for elements that move: who has the name of a future, and could
- * send its value. Nobody tells the runtime where a program keeps names, so this looks for the bytes
- * of a CkFuture, or of a callback made from one: in the fields of elements, in the calls that
+ * send its value. The runtime does not know where a program keeps names, so this searches for the
+ * bytes of a CkFuture, or of a callback made from one: in the fields of elements, in the calls that
  * threads handle, and in calls that wait for their condition. Names elsewhere are not found: on
  * stacks, in memory that fields point to, in global variables. Bytes that look like a name are
- * printed only if somebody waits for just that future.
+ * printed only if a thread waits for that future.
  *
- * An element that made the future itself is left out: it mostly waits.
+ * The element that made the future is left out: it mostly waits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +15,15 @@
 #include "wait_int.h"
 
 enum {
-	FOUND_MOST = 8,           /* in one place */
-	NAME_BYTES = 16,          /* of a CkFuture, and of the part of a callback that says which */
+	FOUND_MOST = 8,           /* in one object */
+	NAME_BYTES = 16,          /* of a CkFuture, and of the bytes of a callback that identify it */
 };
 
 /** A search. */
 struct search {
 	struct pe *pe;
 	struct csd_told *to;
-	/* The place that is searched. */
+	/* The object that is searched. */
 	const struct ck_obj *obj;
 	const char *where;
 	CkFuture found[FOUND_MOST];
@@ -116,7 +116,7 @@ static void search_elements(struct search *s)
 	for (size_t i = 0; (slot = idmap_each(&ck_of(s->pe)->colls, &i)); i++) {
 		const struct collection *c = (const struct collection *)slot->value;
 
-		/* Other PEs of the node may be at work on a branch of a nodegroup. */
+		/* Other PEs of the node may be running code of a nodegroup's branch. */
 		if (!c->constructed || (c->type->kind == CKGEN_NODEGROUP && !csd_at_rest(s->pe)))
 			continue;
 		struct ck_obj *obj;

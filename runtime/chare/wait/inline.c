@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inline.c: [inline] and [local] calls. The handler runs inside its caller, like a C function, even
- * if the caller is a handler of the same element. The stub's frame saves what ran before;
+ * if the caller is a handler of the same element. The stub's frame saves the caller's state;
  * CkGen_leave restores it.
  */
 #include "../../scheduler/cth.h"
@@ -16,8 +16,8 @@ struct frame {
 };
 _Static_assert(sizeof(struct frame) <= sizeof(CkGenFrame), "the stub has room for it");
 
-/* A PE constructs its elements one after another. While a constructor runs, the elements after that
- * one cannot be called yet. */
+/* A PE constructs its elements one after another. While a constructor runs, later elements cannot
+ * be called yet. */
 static bool is_constructed(const struct ck_pe *ck, const struct ck_obj *obj)
 {
 	return !ck->now.obj || ck->now.entry != 0 || ck->now.obj->coll != obj->coll ||

@@ -2,16 +2,16 @@
 /*
  * sdag.c: Structured Dagger: calls that a `when` waits for, and the runs of bodies that wait for
  * them. An entry method that a `when` names has no handler. The element keeps its calls, in order
- * of arrival, until a `when` takes them. If a run waits for a call that comes, it goes on at once
+ * of arrival, until a `when` takes them. If a run waits for an arriving call, it continues at once
  * (bodies.c).
  *
- * While no run goes on, no waiting run could go on: a run looks at the kept calls before it
- * waits, and a new call completes what at most one run waits for. So a new call only has to find
- * the first waiting run that it completes.
+ * Between runs, no waiting run can continue: a run checks the kept calls before it waits, and a new
+ * call completes at most one run's wait. So a new call only has to find the first waiting run that
+ * it completes.
  *
  * The calls that a `when` took are freed after its body, like a handler's message. The last of them
- * is the running message (now.env). The others, and what ran before, lie in the run and are lent
- * (owner_lend), so the runtime notices when the body sends or frees one of them.
+ * is the running message (now.env). The others, and the state before, lie in the run and are lent
+ * (owner_lend), so the runtime detects when the body sends or frees one of them.
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -72,7 +72,7 @@ static void choose_none(CkGenSlot *slot, int from, int to)
 		slot[i].env = NULL;
 }
 
-/* Choose all calls of the alternative w[from .. to - 1]. Members that want a number choose first,
+/* Choose all calls of the alternative w[from .. to - 1]. Members with a number choose first,
  * because the others take any call. */
 static bool choose_all(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
 		       CkGenSlot *slot, int from, int to)
@@ -107,7 +107,7 @@ static void unlink_call(struct msg_fifo *f, struct ck_env *env)
 		f->tail = p;
 }
 
-/* Find the first alternative that is complete, and take its calls out of those kept. -1: none. */
+/* Find the first complete alternative, and take its calls out of those kept. -1: none. */
 static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPlace *p,
 			 CkGenSlot *slot)
 {
@@ -128,7 +128,7 @@ static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPl
 enum { NONE = -1, NOT_ALONE = -2 };
 
 /* Most alternatives are one call, and most calls find their `when` waiting: then the call need not
- * be kept first. The alternative that takes it; or NONE; or NOT_ALONE, if one that could has
+ * be kept first. The alternative that takes it; or NONE; or NOT_ALONE, if a possible one has
  * several calls. */
 static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot,
 		       struct ck_env *env)
@@ -149,7 +149,7 @@ static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot 
 	return NONE;
 }
 
-/* Whether any call is there that the place wants. */
+/* Whether any call that is wanted at this point has arrived. */
 static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot *slot)
 {
 	for (int i = 0; i < p->n; i++)
@@ -158,9 +158,10 @@ static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot 
 	return false;
 }
 
-/* ---- a call comes ---------------------------------------------------------------------------- */
+/* ---- a call arrives
+ * --------------------------------------------------------------------------- */
 
-/* The run waits at a place for calls. */
+/* The run waits for calls. */
 void sdag_wait(struct sdag *s, CkGenRun *run)
 {
 	run->waits = true;
@@ -233,7 +234,7 @@ static void describe_wanted(const CkGenChare *type, const CkGenPlace *p, const C
 	}
 }
 
-/* Of a body with a stack of its own, which is also a thread that waits, this line is enough. */
+/* For a body with a stack of its own, which is also a waiting thread, this line is enough. */
 static void describe_run(CkGenRun *run, struct csd_told *to)
 {
 	const struct ck_obj *obj = run->obj;
@@ -264,7 +265,7 @@ void sdag_describe(const struct ck_extra *x, struct csd_told *to)
 
 /* ---- a `when` has its calls ------------------------------------------------------------------ */
 
-/* Where the call that runs lies while other code runs inside it. */
+/* The pointer to the running call while other code runs inside it. */
 static void **holder_of(CkGenRun *run)
 {
 	return run->inner < 0 ? &run->env : &slots_of(run)[run->inner].env;
@@ -344,7 +345,7 @@ bool CkGen_wait(CkGenRun *run, int place)
 	return true;
 }
 
-/* The last call of a `when` is what runs. */
+/* The last call of a `when` is the running one. */
 static struct ck_env *call_in(const struct pe *pe, CkGenRun *run, int slot)
 {
 	return slot == run->inner ? ck_of(pe)->now.env : slots_of(run)[slot].env;
@@ -364,8 +365,8 @@ void CkGen_take(CkGenRun *run, int slot, void *in)
 	take_params(pe, ((struct ck_obj *)run->obj)->coll, call_in(pe, run, slot), in);
 }
 
-/* The buffers' room finds the call as what runs. If it keeps the call, it is the owner until then
- * (body_posted). */
+/* buffers/ finds the call as the running one. If it keeps the call, it owns it until
+ * body_posted. */
 bool CkGen_takePosted(CkGenRun *run, int place, void *in)
 {
 	struct pe *pe = ck_self();

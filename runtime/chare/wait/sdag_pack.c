@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sdag_pack.c: what an element has of Structured Dagger, as bytes: the runs of its bodies, the
- * calls that they have taken, and the calls that are kept for them.
+ * sdag_pack.c: packs an element's Structured Dagger state: the runs of its bodies, the calls that
+ * they have taken, and the calls that are kept for them.
  *
  *   +-------+---------------------------------------+-----+----------------+-----+
  *   | image | run_image, slots, what the body keeps | ... | kept calls ... | sum |
  *   |       | its calls ...                         |     |                |     |
  *   +-------+---------------------------------------+-----+----------------+-----+
  *
- * Where a body waits, what it keeps and how its pointers are made belong together in more ways than
- * can be checked one by one. So a hash of all of it comes along, and what does not fit that is
- * refused: no move waits for it.
+ * A body's position, its variables and its pointers depend on each other in too many ways to check
+ * each. So a hash of everything is appended, and an image with another hash is refused.
  *
  * A run is a struct that may be copied, except for its head, its calls, and parameters that point
- * into calls. Such a pointer travels as its distance from where the call's own parameter points,
- * which is found by asking the call again; so it may have been moved within the call. Calls travel
- * in the form in which they leave a node.
+ * into calls. Such a pointer is packed as its distance from the call's own parameter, which is
+ * computed again from the call; so the program may have changed it within the call. Calls are
+ * packed in the form in which they leave a node.
  */
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/tools/cmi_hash.h"
@@ -30,11 +29,11 @@ struct image {
 
 struct run_image {
 	int32_t up;               /* number of the run around it, in the order of the image; -1: none */
-	int32_t what;             /* entry of the body; or which part of `up` */
+	int32_t what;             /* entry of the body; or which branch of `up` */
 	uint32_t at;
 	int32_t found, inner, n_parts;
 	int32_t turn;             /* among those that wait for calls; -1: it does not */
-	uint32_t entry;           /* what runs */
+	uint32_t entry;           /* what it runs */
 	bool joins, special, has_own, has_running;
 	uint8_t pad[4];
 };
@@ -44,8 +43,7 @@ static const int64_t NO_POINTER = INT64_MIN;
 
 /* ---- the runs in order ----------------------------------------------------------------------- */
 
-/* The one before, because the list begins with the newest; so whoever is around a part comes
- * first. */
+/* In reverse, because the list begins with the newest; so the run around a branch comes first. */
 static CkGenRun *older(const struct sdag *s, const CkGenRun *run)
 {
 	return run->link == &s->runs ?
@@ -100,8 +98,8 @@ static void set_env(CkGenRun *run, struct ck_env *env)
 	memcpy(run->running, &r, sizeof r);
 }
 
-/* The call that an opened thing belongs to; NULL: the program has it. The innermost is what runs,
- * unless parts run inside it. */
+/* The call of an opened item; NULL: the program has it. The innermost is the running one, unless
+ * branches run inside it. */
 static struct ck_env *call_of(CkGenRun *run, int slot)
 {
 	struct ck_env *running = slot == run->inner ? running_of(run).now.env : NULL;
@@ -145,7 +143,7 @@ static void check_opened(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 			       "lies where the program wanted it (nocopypost)");
 }
 
-/* The parameters of a call as they were at first. The caller frees them. */
+/* The original parameters of a call. The caller frees them. */
 static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o,
 			struct ck_env *env)
 {
@@ -224,7 +222,8 @@ static void attach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	free(in);
 }
 
-/* ---- calls in the form that leaves ----------------------------------------------------------- */
+/* ---- calls in the form for other nodes
+ * -------------------------------------------------------- */
 
 static struct ck_env *for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
 {
@@ -235,7 +234,7 @@ static struct ck_env *for_others(struct pe *pe, const struct ck_obj *obj, struct
 	return env_for_others(pe, &obj->coll->type->entries[env->entry], env);
 }
 
-/* Others read a shared message, too. */
+/* Replace a shared message, which others read, too, by a copy. */
 static void own_alone(struct pe *pe, CkGenRun *run)
 {
 	struct ck_env *env = call_of(run, -1), *copy;
@@ -262,14 +261,14 @@ static void run_prepare(struct pe *pe, CkGenRun *run)
 		       run->thread ? "has a stack" : "waits for buffers");
 	for (const CkGenOpened *o = place_of(run)->open; o; o = o->up)
 		detach(pe, run, o);
-	own_alone(pe, run); /* then nothing points into the message that others read, too */
+	own_alone(pe, run); /* then no pointer leads into the shared message */
 	set_env(run, for_others(pe, obj, running_of(run).now.env));
 	run->env = for_others(pe, obj, run->env);
 	for (int i = 0; i < run->body->n_slots; i++)
 		slots_of(run)[i].env = for_others(pe, obj, slots_of(run)[i].env);
 }
 
-/* Every call may be replaced by another message, so the list is made anew. */
+/* Every call may be replaced by another message, so the list is rebuilt. */
 static uint32_t kept_prepare(struct pe *pe, struct ck_obj *obj, struct msg_fifo *kept)
 {
 	struct cmi_msg *m = kept->head, *next;
@@ -286,7 +285,7 @@ static uint32_t kept_prepare(struct pe *pe, struct ck_obj *obj, struct msg_fifo 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* `to` is NULL while only the size is wanted. */
+/* `to` is NULL when only the size is wanted. */
 struct writer {
 	char *to;
 	size_t bytes;
@@ -465,7 +464,7 @@ static void get_calls(struct reader *r, CkGenRun *run, const struct run_image *i
 		slot[n].env = slot[n].env ? get_call(r) : NULL;
 	run->own = call_of(run, -1);
 	if (!run->own)
-		run->own = run; /* the program has it: it is no call that ends with the body */
+		run->own = run; /* the program has it: it does not end with the body */
 }
 
 /* Set the run's pointers; the objects of pup functions are made anew. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sync.c: [sync] calls: the caller's thread waits for the answer. One number in the call's head
- * (`word`) says who waits: slot * PEs + PE. So such a call has no priority. The answer is a message
- * to that slot. If the handler returns a message, that is the answer; otherwise the payload is the
- * value's bytes.
+ * (`word`) identifies the caller: slot * PEs + PE. So such a call has no priority. The answer is a
+ * message to that slot. If the handler returns a message, that is the answer; otherwise the payload
+ * is the value's bytes.
  */
 #include "../../scheduler/cth.h"
 #include "../core/shape.h"
@@ -14,8 +14,8 @@
 struct sync_call {
 	uint32_t next;            /* free ones (slots.h) */
 	CthThread thread;         /* NULL: the slot is free */
-	struct ck_env *answer;    /* set before the thread goes on */
-	int entry;                /* what was called, and where: for reports, and to know the answer */
+	struct ck_env *answer;    /* set before the thread continues */
+	int entry;                /* the called entry, and where: for reports, and to check the answer */
 	const CkGenChare *chare;
 	CkElement callee;
 };
@@ -58,7 +58,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkEle
 	uint32_t slot = call_open(pe, chare, entry, callee);
 
 	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
-		/* A message may have a priority from its last journey. */
+		/* A message may have a priority from its previous send. */
 		csd_clear_prio(&env->head);
 		env->head.flags &= (uint8_t)~CMI_F_LIFO;
 	}
@@ -117,7 +117,7 @@ void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	sync_take_answer(pe, &chare->entries[entry], slot, reply);
 }
 
-/* What the caller takes out of the answer is there. */
+/* The answer has everything that the caller reads. */
 static bool answer_fits(const CkGenEntry *e, const struct ck_env *env)
 {
 	const size_t room = env->head.size - sizeof *env;
@@ -144,7 +144,7 @@ static const char *answer_misfit(const struct pe *pe, const struct ck_env *env)
 		       "it is no such answer as the call gets";
 }
 
-/* An answer of this process is looked at, too: a call of another process said for whom it is. */
+/* An answer of this process is checked, too: its caller was named by a call of another process. */
 static void answer_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;

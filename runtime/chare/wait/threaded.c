@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * threaded.c: [threaded] entry methods: handlers on stacks of their own, which may wait. Such a
- * handler starts as soon as its call is delivered. While it waits, the PE goes on with other
- * messages, also with those of the same element. Its message lives until it has ended. Each switch
- * of stacks exchanges what runs on the PE (struct ck_running), so each thread has its own.
+ * handler starts as soon as its call is delivered. While it waits, the PE continues with other
+ * messages, also of the same element. Its message lives until it has ended. Each switch of stacks
+ * exchanges the PE's state (struct ck_running), so each thread has its own.
  */
 #include "../../scheduler/cth.h"
 #include "wait_int.h"
@@ -23,9 +23,10 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 		when_test_soon(pe, stops);
 }
 
-/* ---- a thread's life ------------------------------------------------------------------------- */
+/* ---- threads
+ * ----------------------------------------------------------------------------------- */
 
-/* Lies on the stack of the code that starts the thread; it is gone when the thread waits. */
+/* On the stack of the code that starts the thread; gone when the thread waits. */
 struct start {
 	struct pe *pe;
 	struct ck_obj *obj;
@@ -70,7 +71,7 @@ static void thread_body(void *arg)
 		thread_ended(s.pe, s.obj);
 }
 
-/* The thread is one more holder of a shared message. */
+/* The thread holds one more reference to a shared message. */
 bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	const CkGenEntry *e = &obj->coll->entries[env->entry];

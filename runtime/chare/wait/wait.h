@@ -29,22 +29,22 @@ extern const struct ck_part wait_part, sync_part, future_part;
 /* ---- elements that end ----------------------------------------------------------------------- */
 
 /** Whether handlers of the element run on stacks of their own. If so, end(pe, obj) is called when
- * the last of them has ended, on whatever stack, and none of the element's waiting calls begins any
+ * the last of them has ended, on any stack, and none of the element's waiting calls begins any
  * more. Code that destroys an element calls this first. */
 bool obj_end_later(struct pe *pe, struct ck_obj *obj,
 		   void (*end)(struct pe *pe, struct ck_obj *obj));
 /** Whether the element cannot leave now: handlers of it run on stacks of their own, or it is held
  * (obj_hold). */
 bool obj_stays(struct pe *pe, struct ck_obj *obj);
-/** The same as obj_end_later for an element that moves: then nothing else changes. leave(pe, obj)
+/** The same as obj_end_later for an element that moves: nothing else changes then. leave(pe, obj)
  * may be called once. */
 bool obj_leave_later(struct pe *pe, struct ck_obj *obj,
 		     void (*leave)(struct pe *pe, struct ck_obj *obj));
 /** A call has begun here and waits without a thread for something of this PE: the element does not
- * move until the call goes on. It may be destroyed meanwhile; then obj_release is called, too. */
+ * move until the call continues. It may be destroyed meanwhile; then obj_release is called, too. */
 void obj_hold(struct pe *pe, struct ck_obj *obj);
 void obj_release(struct pe *pe, struct ck_obj *obj);
-/** Drop the calls that wait at the element. Called when no call finds the element any more. */
+/** Drop the calls that wait at the element. Called when calls can no longer find the element. */
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj);
 /** Drop these calls and the element's record. Called just before the element is freed. */
 void obj_forget(struct pe *pe, struct ck_obj *obj);
@@ -61,7 +61,7 @@ struct obj_calls {
 	size_t image_bytes;
 };
 void obj_calls_init(struct obj_calls *k);
-/** Before obj_calls_leave, of an element that leaves its process: its bodies become bytes. */
+/** Before obj_calls_leave, for an element that leaves its process: convert its bodies to bytes. */
 void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** The element leaves: take them, and end its record. / It is in this PE's tables: give them
  * back. */
@@ -69,20 +69,20 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** No handler runs, and the element takes calls again: run those whose condition is true. */
 void obj_calls_test(struct pe *pe, struct ck_obj *obj);
-/** At the end of the job. The messages are in the PEs' memory, which goes as a whole. */
+/** At the end of the job. The messages lie in the PEs' memory, which is freed as a whole. */
 void obj_calls_free(struct obj_calls *k);
 /* ---- Structured Dagger of an element that moves (sdag_pack.c) -------------------------------- */
 
 /** The bytes of the element's bodies that wait, with the calls that they have taken, and of the
- * calls that are kept for them; 0: there is nothing. Between handlers of the element, and only if
+ * calls that are kept for them; 0: there are none. Between handlers of the element, and only if
  * none of them has a thread. Afterwards calls are in the form that leaves a node, and no body can
- * go on: what follows is sdag_pack and obj_forget. Aborts by name if a body waits in a place where
- * it has a pointer that means nothing elsewhere. */
+ * continue: sdag_pack and obj_forget must follow. Aborts by name if a body waits with a pointer
+ * that is meaningless elsewhere. */
 size_t sdag_size(struct pe *pe, struct ck_obj *obj);
-/** Write them to `to`, which has room for as many bytes as sdag_size said. */
+/** Write them to `to`, which has space for the size from sdag_size. */
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to);
-/** Make them anew in an element of the same type that has no bodies: they wait for what they waited
- * for. `from` is aligned to 16 bytes. Aborts if the bytes are not those of an image. */
+/** Make them anew in an element of the same type without bodies: they wait as before. `from` is
+ * aligned to 16 bytes. Aborts if the bytes are not those of an image. */
 void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ enum ck_body_event { CK_BODY_BEGINS, CK_BODY_ENDS, CK_BODY_DROPPED };
  * element, or the job, ends. *own is NULL at first; only one part may use it. */
 typedef void (*body_watch_fn)(struct pe *pe, struct ck_obj *obj, uint32_t entry,
 			      enum ck_body_event event, void **own);
-/** While the node starts: fn hears of bodies from now on, behind those that came before. */
+/** While the node starts: report bodies to fn from now on, after earlier functions. */
 void bodies_watch(struct node *node, body_watch_fn fn);
 
 /* ---- calls with a condition, kept elsewhere (a nodegroup's) ---------------------------------- */
@@ -113,7 +113,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkEle
 		  void *payload);
 void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *reply);
 
-/** The scheduler calls this between two stacks, to exchange what runs (struct ck_running). */
+/** Called by the scheduler between two stacks, to exchange the PE's state (struct ck_running). */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 
 #endif

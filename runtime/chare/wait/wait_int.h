@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * wait_int.h: what the files of this room share: the record of an element that waits.
- */
+/* wait_int.h: shared by the files of this room: the record of an element that waits. */
 #ifndef CK_WAIT_INT_H
 #define CK_WAIT_INT_H
 
@@ -20,10 +18,10 @@ struct ck_extra {
 	struct ck_obj *obj;       /* NULL: the element was destroyed meanwhile, or the record is free */
 	uint32_t no;              /* its number */
 	uint32_t n_threads;       /* handlers of this element on stacks of their own */
-	uint32_t n_held;          /* calls that keep it where it is (obj_hold) */
+	uint32_t n_held;          /* calls that keep it on this PE (obj_hold) */
 	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
 	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
-	bool asked;               /* a message is on its way to this PE that tests `waiting` again */
+	bool asked;               /* a message to this PE that tests `waiting` again is under way */
 	void (*end)(struct pe *pe, struct ck_obj *obj); /* called when the last thread has ended */
 	void (*leave)(struct pe *pe, struct ck_obj *obj); /* the same, for an element that moves */
 	struct ck_extra *next;    /* free list */
@@ -47,7 +45,7 @@ struct wait_coll {
 				   * n_entries is 0 */
 };
 
-/** On a node: who hears of bodies; then NULL. Constant once the loops run. */
+/** On a node: the observers of bodies; then NULL. Constant once the loops run. */
 struct wait_node {
 	body_watch_fn bodies[CK_MAX_WATCHERS + 1];
 };
@@ -61,7 +59,7 @@ struct sdag {
 	struct msg_fifo kept[];   /* by entry */
 };
 
-/** What runs, while it does not: of a thread, of a run of a body. */
+/** The state of a thread, or of a run of a body, while it does not run. */
 struct kept_running {
 	struct ck_running now;
 	bool shared;
@@ -72,7 +70,7 @@ _Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_
 	       "a thread has room for it");
 _Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
 
-/** Exchange what runs on the PE and what is in `state`. Returns the object that ran, or NULL. */
+/** Exchange the PE's state with `state`. Returns the object that ran, or NULL. */
 static inline struct ck_obj *kept_swap(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
 	struct ck_pe *ck = ck_of(pe);
@@ -96,13 +94,13 @@ static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj
 }
 /** The element's record, a new one if it has none. */
 struct ck_extra *extra_make(struct pe *pe, struct ck_obj *obj);
-/** If the element wanted to move, and the last that kept it here is over: it may. */
+/** If the element wanted to move, and the last obstacle is over: it may. */
 void extra_may_leave(struct pe *pe, struct ck_extra *x);
 /** Make the record a spare one; extra_trim does so only if the record has nothing left in it. */
 void extra_free(struct pe *pe, struct ck_extra *x);
 void extra_trim(struct pe *pe, struct ck_extra *x);
-/** The element is no longer this PE's. The record becomes spare when nothing is on its way to test
- * its calls. */
+/** The element is no longer this PE's. The record becomes spare when no message to test its calls
+ * is under way. */
 void extra_let_go(struct pe *pe, struct ck_extra *x);
 
 /* ---- when.c ---------------------------------------------------------------------------------- */
@@ -114,7 +112,7 @@ void when_take(struct ck_extra *x, struct msg_fifo *to);
 void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
 void when_drop(struct pe *pe, struct ck_extra *x);
-/** Drop a call that will never run. Its caller gets its memory back. */
+/** Drop a call that will never run. Its caller may reuse its memory. */
 void call_drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env);
 void when_arrived(struct pe *pe, struct cmi_msg *m);
 
@@ -141,9 +139,9 @@ void sdag_describe(const struct ck_extra *x, struct csd_told *to);
 void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in);
 /** The run waits for calls from now on. */
 void sdag_wait(struct sdag *s, CkGenRun *run);
-/** The calls of its place have been taken: they are what runs now. */
+/** The calls at its position have been taken: they are the running ones now. */
 void run_begin(struct pe *pe, CkGenRun *run);
-/** Keep what runs in the run, because calls of a `when`, or parts, run inside it; and the
+/** Save the state in the run, because calls of a `when`, or branches, run inside it; and the
  * reverse. */
 void run_set_aside(struct pe *pe, CkGenRun *run);
 void run_put_back(struct pe *pe, CkGenRun *run);
@@ -158,28 +156,27 @@ static inline const CkGenPlace *place_of(const CkGenRun *run)
 
 bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
-/** A call that has waited for buffers has them: the run that wants it goes on. */
+/** A call that has waited for buffers has them: resume the run that wants it. */
 bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** A new run of the element. It has begun nothing. */
 CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
-/** Let the run begin, or go on, at run->at, until it waits again or ends. What it ran lies in
- * it. */
+/** Begin or resume the run at run->at, until it waits again or ends. Its state is in it. */
 void run_resume(struct pe *pe, CkGenRun *run);
-/** The run has come with its element: whoever watches bodies sees it begin. */
+/** The run has arrived with its element: observers of bodies see it begin. */
 void run_arrived(struct pe *pe, CkGenRun *run);
 /** All runs of an element that moves within the process: it leaves this PE. / It has come to this
  * PE. */
 void runs_leave(struct pe *pe, struct sdag *s);
 void runs_arrived(struct pe *pe, struct sdag *s);
-/** Free all runs of an element, which wait, and their calls. `told`: callers get their memory
- * back. */
+/** Free all runs of an element, which wait, and their calls. `told`: callers may reuse their
+ * memory. */
 void runs_drop(struct pe *pe, struct sdag *s, bool told);
 /** At the end of the job: free the memory that was kept. */
 void runs_trim(struct wait_pe *w);
 
 /* ---- future.c, holders.c --------------------------------------------------------------------- */
 
-/** Whether `obj` of this PE, which has the name of a future, could be the one to send its value. */
+/** Whether `obj` of this PE, which has the name of a future, could send its value. */
 bool future_may_come_from(const struct pe *pe, CkFuture f, const struct ck_obj *obj);
 /** Whether it is an open future of this PE that a handler of `obj` made. */
 bool future_is_made_by(const struct pe *pe, CkFuture f, const struct ck_obj *obj);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait_part.c: all that waits on an element: it moves along, is tested again, told to the watchdog,
- * dropped. And the part.
+ * wait_part.c: for everything that waits on an element: moving, testing again, describing to the
+ * watchdog, dropping. And the part.
  */
 #include "wait_int.h"
 #include "../../machine/base/cmi_alloc.h"

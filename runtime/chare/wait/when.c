@@ -2,16 +2,16 @@
 /*
  * when.c: [when(condition)]: a call whose condition is false waits at its element. The PE tests the
  * waiting calls again after everything that may have changed the element: a handler of the element,
- * a part of a threaded handler up to where it waits or ends, an inline or local call. Then it makes
- * the oldest call whose condition is true, and tests again, until there is none. So calls of one
- * entry keep their order, except that a call whose condition is true does not wait for an earlier
- * one whose condition is false.
+ * a stretch of a threaded handler up to where it waits or ends, an inline or local call. Then it
+ * runs the oldest call whose condition is true, and tests again, until there is none. So calls of
+ * one entry keep their order, except that a call whose condition is true does not wait for an
+ * earlier one whose condition is false.
  *
  * In a nodegroup only [exclusive] entries may have conditions. The thread that runs such a handler
  * tests the waiting calls after it (nodegroup.c).
  *
  * While an element of a collection has waiting calls, n_entries is 0, so that all calls of that
- * collection on this PE take the longer way through deliver_to, which tests them. Other collections
+ * collection on this PE take the slow path through deliver_to, which tests them. Other collections
  * pay nothing.
  */
 #include "wait_int.h"
@@ -142,7 +142,8 @@ void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, str
 	}
 }
 
-/* ---- when it is looked at -------------------------------------------------------------------- */
+/* ---- testing
+ * ---------------------------------------------------------------------------------- */
 
 /* Called when no handler runs. A handler may destroy the element; then x->obj is NULL. */
 void when_test(struct pe *pe, struct ck_obj *obj)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * when_idle.c: [whenidle] entry methods: functions of elements that the PE calls while it has
- * nothing else to do, until they return false or their element is gone.
+ * when_idle.c: [whenidle] entry methods: functions of elements that the PE calls while it is idle,
+ * until they return false or their element is gone.
  *
  * One hook on the scheduler's "still idle" condition serves all of them. It is set while the list
  * is not empty.
@@ -34,8 +34,7 @@ static bool call_again(const struct idle_call *x)
 	return again;
 }
 
-/* A handler may ask for further calls, which are new at the head of the list and wait for the next
- * turn. */
+/* A handler may add calls, which go to the head of the list and wait for the next turn. */
 static void run_idle(void *arg)
 {
 	struct wait_pe *w = wait_of(arg);
