@@ -3,18 +3,16 @@
  * bind.c: bind PEs to cores or sockets.
  *
  * The PEs of a host are numbered over its nodes; PE k of the host gets core k of those that this
- * process may use. When there are more PEs than cores nobody is bound: two PEs on one core while
- * another is free is worse than what the kernel does by itself. By default a host's only PE is not
- * bound either, so that independent programs of one PE do not pile up on core 0; nor are the nodes
- * of a loopback net, which are tests, and the PEs of a host program, which has its own plans for
- * its cores.
+ * process may use. If there are more PEs than cores, no PE is bound: two PEs on one core while
+ * another is free is worse than what the kernel does by itself. By default these are not bound
+ * either: the only PE of a host (independent programs of one PE would pile up on core 0), the nodes
+ * of a loopback net (tests), and the PEs of a host program, which makes its own use of the cores.
  *
- * A core that another job has taken is left out: each bound PE holds the name of its core, an
- * abstract socket, which the kernel gives to one process at a time and takes back when that ends,
- * however it does. PEs for which no core is left are not bound. Programs that are no jobs of ours
- * are noticed later: a PE that again and again waits for its core is bound no longer
- * (bind_look). Both only where nobody has said CK_BIND; with it the PE gets core k in the end, and
- * stays there.
+ * A core that another job uses is skipped: each bound PE owns the abstract socket named after its
+ * core, which the kernel gives to one process at a time and takes back when the process ends. PEs
+ * for which no core is left are not bound. Programs that are not Chard jobs are noticed later: a PE
+ * that repeatedly waits for its core is unbound (bind_look). Both apply only while CK_BIND is
+ * unset; with CK_BIND the PE gets core k if no other is free, and stays there.
  */
 #include "bind.h"
 
@@ -36,8 +34,7 @@
 #include "machine_int.h"
 #include "base/say.h"
 
-/** What the user wants; ckrun's --bind arrives as CK_BIND. Without his word: cores, where that
- * helps. */
+/** The user's choice; ckrun's --bind arrives as CK_BIND. The default is cores, where that helps. */
 static enum bind_kind choose_kind(const struct cmi *m)
 {
 	static const char *const words[] = {
@@ -49,8 +46,8 @@ static enum bind_kind choose_kind(const struct cmi *m)
 	return (enum bind_kind)cmi_env_word("CK_BIND", words, 3, (int)otherwise);
 }
 
-/** Open a topology without hwloc's plugins. They look for graphics and I/O devices, and loading
- * them takes 3 ms, three times as long as all the rest. Only a variable keeps them out. */
+/** Open a topology without hwloc's plugins, which look for graphics and I/O devices. Loading them
+ * takes 3 ms, three times as long as everything else. Only an environment variable prevents it. */
 static int topology_init(hwloc_topology_t *t_p)
 {
 	static const char VARIABLE[] = "HWLOC_PLUGINS_PATH";
@@ -65,8 +62,7 @@ static int topology_init(hwloc_topology_t *t_p)
 	return rc;
 }
 
-/** Load cores and sockets, but no caches, I/O or distances: every node pays for it when it
- * starts. */
+/** Load cores and sockets, but no caches, I/O or distances: every node pays for them at start. */
 static int topology_load(hwloc_topology_t *t_p)
 {
 	hwloc_topology_t t;
@@ -169,8 +165,8 @@ static int first_cpu(const cpu_set_t *s)
 	return cpu;
 }
 
-/** Returns a descriptor; -EADDRINUSE: another PE has the core; other errors: there are no such
- * names here. */
+/** Returns a descriptor, -EADDRINUSE if another PE has the core, or another error if this system
+ * has no such names. */
 static int take_name(const cpu_set_t *core)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -189,8 +185,7 @@ static int take_name(const cpu_set_t *core)
 	return rc;
 }
 
-/** The first free one of the cores from k on; -1: none is free. Those that the system keeps no
- * names of are free. */
+/** The first free core from k on; -1: none is free. Cores without names count as free. */
 static int free_core(const struct binding *p, int k, int *lock)
 {
 	for (int i = 0; i < p->n_sets; i++) {
@@ -264,8 +259,7 @@ void bind_thread(struct cmi *m, int local)
 
 /* ---- other programs on the core -------------------------------------------------------------- */
 
-/** How long the thread has waited for a core while it could run, in ns; UINT64_MAX: the kernel does
- * not tell. */
+/** How long the thread has waited for a core while it could run, in ns; UINT64_MAX: unknown. */
 static uint64_t waited(void)
 {
 	char text[96];

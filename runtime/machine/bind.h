@@ -10,22 +10,22 @@ struct cmi;
 
 enum bind_kind { BIND_CORE, BIND_SOCKET, BIND_NONE };
 
-/** Of a PE; only its own thread touches it, but for bind_close. */
+/** Of a PE. Only its own thread uses it, except for bind_close. */
 struct bound {
 	int lock;         /* the descriptor that keeps its core for it; -1: none */
-	unsigned crowded; /* so many looks in a row have found other threads on its core */
-	uint64_t seen_ns, waited_ns; /* of the last look: when it was, and how long the thread had waited
-				      * for its core by then */
+	unsigned crowded; /* consecutive looks that have found other threads on its core */
+	uint64_t seen_ns, waited_ns; /* when the last look was, and the thread's total wait for its core at
+				      * that time */
 };
 
 /** Filled once on the main thread, then read-only, but for `pes`. */
 struct binding {
 	enum bind_kind kind;
-	bool asked;      /* CK_BIND has said so: a PE stays where it is bound */
+	bool asked;      /* CK_BIND is set: a PE stays where it is bound */
 	int n_sets;      /* cores or sockets that this process may use */
 	void *sets;      /* [n_sets] cpu_set_t */
-	void *allowed;   /* cpu_set_t of the main thread before, which that of a host program gets back */
-	struct bound *pes; /* ours: [my_n_pes]; NULL: nobody is bound */
+	void *allowed;   /* cpu_set_t that the main thread had before; restored for a host program */
+	struct bound *pes; /* ours: [my_n_pes]; NULL: no PE is bound */
 };
 
 /** Main. Understand CK_BIND, load the topology if it is needed. The job must be known. */
@@ -33,7 +33,7 @@ void bind_open(struct cmi *m);
 void bind_close(struct cmi *m); /* main */
 /** Bind the calling thread, which is local PE `local`. Failing to bind is no error. */
 void bind_thread(struct cmi *m, int local);
-/** What cmi_look_at_core does. */
+/** See cmi_look_at_core. */
 bool bind_look(struct cmi *m, int local, uint64_t now_ns);
 
 #endif

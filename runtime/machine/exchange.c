@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exchange.c: how the nodes learn of each other before there is a network. They meet twice; each
- * time every node publishes something, passes a fence and reads what all have published. The first
- * time it is who is there and on which host, which the back end needs to choose its transports; the
- * second time, the wires' addresses. All nodes read the same, so all come to the same verdict, and
- * only one of them prints it.
+ * time every node publishes some data, passes a fence and reads what all have published. First come
+ * names and hosts, which the back end needs to choose its transports; then the wires' addresses.
+ * All nodes read the same data and reach the same verdict, and only one of them prints it.
  */
 #include "exchange.h"
 #include "start/host_names.h"
@@ -27,7 +26,7 @@
 #include "base/say.h"
 #include "shm/share.h"
 
-/* To be raised when a blob, a message head or the meaning of an active message changes. */
+/* Raise it when a blob, a message header or the meaning of an active message changes. */
 enum { PROTOCOL_VERSION = 18 };
 
 static const char MAGIC[8] = "chard";
@@ -79,8 +78,8 @@ static uint64_t hash_inode(uint64_t h, const char *path)
 }
 
 /** Equal for two nodes that can share memory: they run under one kernel and in the same namespaces,
- * as far as UCX's shared-memory transports look at them. The name tells apart containers for which
- * all that is equal. */
+ * as far as UCX's shared-memory transports require. The name distinguishes containers that agree in
+ * all of that. */
 static uint64_t host_id(const char *name)
 {
 	const char *text = cmi_env_text("CK_HOST_ID");
@@ -126,8 +125,7 @@ static bool well_formed(const struct host_blob *b, size_t len)
 	       b->n_pes >= 1 && b->n_pes <= UINT16_MAX;
 }
 
-/** Take in what `node` has published. Each node checks all others against itself, which has
- * published `own`. */
+/** Record what `node` has published. Each node compares all others with `own`, its own data. */
 static int take_host(struct cmi *m, int node, const struct host_blob *own,
 		     struct share_name *share_p, size_t *names_used)
 {
@@ -175,8 +173,8 @@ static void finish_job(struct cmi *m)
 	m->job_known = true;
 }
 
-/** Map the memory of this host's nodes; then find out, together, who has mapped whom. All nodes see
- * the same names, so all of them come to the fence or none does. */
+/** Map the memory of this host's nodes; then agree on who has mapped whom. All nodes see the same
+ * names, so either all of them call the fence or none does. */
 static int meet_in_memory(struct cmi *m, const struct share_name *names)
 {
 	int rc = share_map(m, names), n_offers = 0;
@@ -221,16 +219,15 @@ int exchange_hosts(struct cmi *m)
 
 /* ---- second meeting ---------------------------------------------------------------- */
 
-/** From the kernel. That fails only where the system call is forbidden; then strangers know the
- * key, too. */
+/** From the kernel. That fails only where the system call is forbidden; the key is then
+ * guessable. */
 static void new_key(struct cmi_key128 *key_p)
 {
 	if (getrandom(key_p, sizeof *key_p, 0) != sizeof *key_p)
 		memset(key_p, 0, sizeof *key_p);
 }
 
-/* The seal goes into hashes that are no match for somebody who sees them, so it does not give away
- * the key. */
+/* The seal goes into hashes that can be inverted by an observer, so it must not reveal the key. */
 static void take_key(struct cmi *m, struct cmi_key128 key)
 {
 	static const char what[] = "seal";
@@ -266,8 +263,8 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 	return rc;
 }
 
-/** Append the addresses in `blob`, which a node has published, to m->addresses, where there is room
- * for *cap bytes. -EPROTO: the lengths in the blob contradict its size. */
+/** Append the addresses that a node published in `blob` to m->addresses, which has space for *cap
+ * bytes. -EPROTO: the lengths in the blob contradict its size. */
 static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t len, size_t *cap)
 {
 	struct wire_addresses *a = &m->addresses;
@@ -296,7 +293,7 @@ static int take_wires(struct cmi *m, int node, const unsigned char *blob, size_t
 	return at == len ? 0 : -EPROTO;
 }
 
-/** The nodes that differ from node 0 say so; the others fail in silence. */
+/** The nodes that differ from node 0 print it; the others fail silently. */
 static int compare_fingerprints(const struct cmi *m, const uint64_t *fingerprint)
 {
 	for (int node = 1; node < m->job.n_nodes; node++) {
@@ -364,7 +361,7 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 		rc = meet_collect(m, 1, "wires", cap);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
-	/* Not after the first meeting: by then a fast node may have published its wires, too. */
+	/* Not after the first meeting: a fast node may already have published its wires. */
 	meet_forget(m);
 	free(fingerprints);
 	free(blob);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c: open and close a node's machine, and pass each call of cmi.h on to the back end, which
- * is chosen here and nowhere else.
+ * machine.c: open and close a node's machine, choose the back end, and pass each call of cmi.h on
+ * to it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,13 +30,13 @@
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/* The networks of rooms.list, and then what does without one. */
+/* The networks of rooms.list, then the back ends without a network. */
 #define ADDRESS(ops) &ops,
 static const struct cmi_ops *const back_ends[] = { NETWORK(ADDRESS) ADDRESS(loop_ops) };
 static const struct host_watch *const host_watches[] = { HOST_WATCH(ADDRESS) NULL };
 
-/** A network under a launcher, loopback without one; CK_MACHINE overrides that, for tests.
- * *asked_p: whether it does. A library without any network has the memory of one host
+/** A network under a launcher, loopback without one; CK_MACHINE overrides that, for tests;
+ * *asked_p: whether it does. A library without any network uses the memory of one host
  * (host_ops). */
 static void choose_ops(struct cmi *m, bool *asked_p)
 {
@@ -69,7 +69,7 @@ static int copy_options(struct cmi *m, const struct cmi_options *o)
 	return 0;
 }
 
-/** Free everything about a machine that is plain memory. */
+/** Free the machine's plain memory. */
 static void machine_free(struct cmi *m)
 {
 	bind_close(m);
@@ -80,20 +80,20 @@ static void machine_free(struct cmi *m)
 }
 
 /** Whether messages between nodes of one host go through shared memory. CK_SHARE=0 leaves them to
- * UCX, and so does a user who names UCX's transports: he wants those. */
+ * UCX, and so does a user who names UCX's transports. */
 static bool share_wanted(void)
 {
 	return cmi_env_flag("CK_SHARE", !getenv("UCX_TLS"));
 }
 
-/** Whether all that the nodes send goes through the memory of one host. */
+/** Whether all nodes reach each other through the memory of one host. */
 static bool needs_no_network(const struct cmi *m)
 {
 	return !spans_hosts(m) && share_whole(m);
 }
 
 /** In a loopback net the job becomes known in cmi_connect, so that one thread may open all nodes.
- * The nodes of a shared one must know it before they open their wires. */
+ * The nodes of a shared net must know it before they open their wires. */
 static int join_net(struct cmi *m)
 {
 	int rc = share_open(m, m->o.net->shared);
@@ -153,7 +153,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	struct cmi *m = cmi_alloc_zero(1, sizeof *m, "start-up");
 	int rc;
 
-	if (!o->net) /* signals belong to the process: not when it holds several nodes */
+	if (!o->net) /* signals belong to the process: not if it has several nodes */
 		fault_let_signals_end_us();
 	m->client = *client;
 	m->host_watches = host_watches;
@@ -166,8 +166,8 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
-		/* Without boot_finish: to the launcher this node has failed. Some launchers wait for the others
-		 * all the same, which may be out of reach. A host program goes on. */
+		/* No boot_finish: for the launcher this node has failed. Some launchers still wait for the
+		 * others, which may be unreachable. A host program goes on. */
 		if (m->boot && o->boot)
 			boot_finish(m->boot);
 		else if (m->boot && rc == -ETIMEDOUT)
@@ -184,7 +184,7 @@ int cmi_pe_open(struct cmi *m, int local, void *owner, struct cmi_pe **w_p)
 	struct cmi_pe *w;
 	int rc;
 
-	/* Before any memory is touched: pages belong near the core that touches them. */
+	/* Before any memory is touched: first touch decides where pages lie. */
 	if (m->job_known)
 		bind_thread(m, local);
 	rc = m->ops->pe_open(m, &w);
@@ -226,7 +226,7 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 	if (rc)
 		return rc;
 	HOST_WATCHES(m, start, m);
-	/* A link that is cut after the second meeting, but before the first heartbeat, is noticed here. */
+	/* Detects a link that is cut after the second meeting, but before the first heartbeat. */
 	rc = spans_hosts(m) ? meet_fence(m) : 0;
 	if (rc)
 		return rc;
@@ -258,7 +258,7 @@ void cmi_close(struct cmi *m)
 			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
-	m->ops->close(m); /* its last step is a fence: from here on a node that is silent may have left */
+	m->ops->close(m); /* its last step is a fence: a node that is silent afterwards may have left */
 	HOST_WATCHES(m, close, m);
 	process_forget(m);
 	if (m->boot)
@@ -292,9 +292,9 @@ void cmi_flush(struct cmi_pe *w)
 
 int cmi_progress(struct cmi_pe *w)
 {
-	/* Messages that have just come through shared memory go first; the network gets its turn when
-	 * there are none, and every so often. Where all nodes share memory nothing is expected of the
-	 * network, so it always waits for its turn, which saves 4 % of a round trip. */
+	/* Messages that came through shared memory go first; the network is polled when there are none,
+	 * and every so often. Where all nodes share memory nothing is expected from the network, so it is
+	 * always polled only every so often, which saves 4 % of a round trip. */
 	enum { NETWORK_PERIOD = 16 };
 	int n = share_progress(w);
 
@@ -373,9 +373,9 @@ void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 	w->ops->release(w, m);
 }
 
-/* The longest sleep that others must end. UCX 1.13 has lost a wake-up (ucx.c), and
- * share_sleep_begin may miss a message. A job that hangs is worse than 100 looks a second, which
- * cost 0.03 % of a core. */
+/* The longest sleep that only others end. UCX 1.13 can lose a wake-up (ucx.c), and
+ * share_sleep_begin may miss a message. 100 polls a second cost 0.03 % of a core, and a hang is
+ * worse. */
 enum { NETWORK_NAP_US = 10000 };
 
 bool cmi_look_at_core(struct cmi_pe *w, uint64_t now_ns)

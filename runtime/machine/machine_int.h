@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine_int.h: what the files of this folder share: the machine, the wire, and the table of
+ * machine_int.h: shared by the files of this folder: the machine, the wire, and the table of
  * operations that a back end fills in. Nothing above the machine layer includes this.
  */
 #ifndef MACHINE_INT_H
@@ -23,9 +23,8 @@ struct wire_address {
 	unsigned char bytes[CMI_ADDR_MAX];
 };
 
-/** The addresses of all PEs, one behind the other: PE p's reaches from at[p] to at[p + 1]. Every
- * node keeps them all, so each takes no more than it needs: 178 bytes with tcp, none without a
- * network. */
+/** The addresses of all PEs, concatenated: PE p's is at[p] to at[p + 1]. Every node keeps them all,
+ * so each uses only what it needs: 178 bytes with tcp, none without a network. */
 struct wire_addresses {
 	unsigned char *bytes;
 	uint32_t *at; /* [n_pes + 1] */
@@ -47,7 +46,7 @@ struct cmi_ops {
 	/** PE. Finish what was sent. The wire's memory stays until close. */
 	void (*pe_stop)(struct cmi_pe *w);
 
-	/* PE. The contracts of cmi.h: */
+	/* PE. As in cmi.h: */
 	void (*send)(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 	void (*flush)(struct cmi_pe *w);
 	int (*progress)(struct cmi_pe *w);
@@ -58,21 +57,21 @@ struct cmi_ops {
 	bool (*put_am)(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h,
 		       const void *src, size_t bytes, struct cmi_op *op);
 
-	/** PE. Get ready to sleep; false: something is there already. *fd_p becomes readable at a
-	 * network event; -1 when no descriptor does. */
+	/** PE. Get ready to sleep; false: something has arrived already. *fd_p becomes readable at a
+	 * network event; -1: no descriptor does. */
 	bool (*arm)(struct cmi_pe *w, int *fd_p);
 
-	/** Any thread, under the arena's lock. Map at least c->bytes of memory that other nodes can
-	 * write, 64-byte aligned, zeroed or not; fill in base, bytes, back and key. If there is a base
-	 * already, the nodes of the host share that memory under the name c->shared; it only has to
-	 * become known to the network. */
+	/** Any thread, under the arena's lock. Map at least c->bytes of memory that other nodes can write,
+	 * 64-byte aligned, zeroed or not; fill in base, bytes, back and key. If there is a base already,
+	 * the nodes of the host share that memory under the name c->shared, and it is only to be
+	 * registered with the network. */
 	int (*chunk_map)(struct cmi *m, struct mem_chunk *c);
 	void (*chunk_unmap)(struct cmi *m, struct mem_chunk *c);
 	/** Any thread. Make the key of memory that is in no chunk. */
 	void (*foreign_key)(struct cmi *m, const void *addr, size_t bytes,
 			    struct cmi_key *key_p);
 
-	/* PE. The contracts of cmi.h; `key` is never empty: */
+	/* PE. As in cmi.h; `key` is never empty: */
 	struct cmi_remote *(*attach)(struct cmi_pe *w, int pe, const struct cmi_key *key,
 				     uint64_t addr);
 	void (*detach)(struct cmi_pe *w, struct cmi_remote *r);
@@ -89,12 +88,12 @@ struct cmi_remote {
 	struct cmi_pe *w;
 	int pe;
 	char *here;      /* where it is mapped (near.c); NULL: the back end reaches it */
-	uint64_t there;  /* the address that the node over there knows it by */
+	uint64_t there;  /* the address by which its own node knows it */
 };
 
 /** One PE's wire; first member of the back end's own struct. Its PE writes it in cmi_pe_open; from
- * cmi_connect on it is constant, except for `holds`, the two counters and what the back end
- * adds. */
+ * cmi_connect on it is constant, except for `holds`, the two counters and the back end's
+ * additions. */
 struct cmi_pe {
 	struct cmi *m;
 	const struct cmi_ops *ops; /* m->ops, to save a load */
@@ -104,8 +103,8 @@ struct cmi_pe {
 	int wake_fd;     /* wake.c's eventfd, written from any thread */
 	int wake_pipe; /* share.c's, written by the other nodes of the host; -1: none */
 	struct neighbour neighbour; /* PE 0's: the node that it watches */
-	unsigned n_late_returns; /* share.c's: polls that left blocks to be taken back */
-	unsigned n_skipped;      /* machine.c's: polls that left the back end out */
+	unsigned n_late_returns; /* share.c's: polls that postponed taking blocks back */
+	unsigned n_skipped;      /* machine.c's: polls that skipped the back end */
 	bool holds;      /* the back end's: something may wait for the end of the pass */
 	bool network;    /* another node exists */
 	bool all_shared; /* and all of them are reached through shared memory */
@@ -122,11 +121,11 @@ struct cmi {
 	void (*ask_end)(struct boot *, int code); /* boot_abort, for die.c, which lies below it */
 	struct cmi_job job;
 	bool job_known;
-	/* Another node of this host is in another user namespace, as a rootless container of its own gives
-	 * it: the kernel lets neither open the other's files in /proc, nor copy its memory. */
+	/* Another node of this host is in another user namespace (a rootless container): the kernel lets
+	 * neither open the other's files in /proc, nor copy its memory. */
 	bool apart;
 	struct devices devices; /* of the network, on this host; for UCX, before it opens */
-	struct share *share;  /* message memory, and the way to the host's other nodes */
+	struct share *share;  /* message memory, and the path to the host's other nodes */
 	char *host_names;                 /* host_names.c's */
 	struct wire_addresses addresses;  /* of all PEs, from cmi_connect on */
 	struct cmi_pe **wire;             /* [o.n_pes], each slot written by its own PE */
@@ -134,11 +133,11 @@ struct cmi {
 	struct binding binding;
 	struct host_table table;          /* meet.c's, at start-up */
 	int boot_timeout_ms;              /* meet.c's */
-	struct cmi_key128 key;            /* of the job, from cmi_connect on: strangers do not know it */
+	struct cmi_key128 key;            /* of the job, from cmi_connect on; a secret of its nodes */
 	const struct host_watch *const *host_watches; /* of rooms.list; then NULL */
 	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
-	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who
-	 * prints, and carries no data. */
+	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who prints,
+	 * and no data depends on it. */
 	atomic_int ender;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.c: end a job after a fault that the kernel reports by signal. A signal handler takes no
- * argument of ours; what it needs to know of the job is in job.c.
+ * fault.c: end a job after a fault that the kernel reports by signal. A signal handler gets no
+ * argument from us; it takes what it needs to know of the job from job.c.
  */
 #include "fault.h"
 
@@ -45,7 +45,7 @@ static const char *signal_text(int sig)
 	}
 }
 
-/* Where the thread was. 0: not known on such processors. */
+/* The stack pointer of the interrupted code. 0: not known on this processor. */
 static uintptr_t stack_pointer(const void *context)
 {
 	const ucontext_t *u = context;
@@ -60,8 +60,8 @@ static uintptr_t stack_pointer(const void *context)
 #endif
 }
 
-/* As if no handler were there: SA_RESETHAND has taken ours away, and the signal is let through when
- * this returns. */
+/* As if there were no handler: SA_RESETHAND has removed ours, and the signal is delivered again
+ * when this returns. */
 static void fault_of_child(int sig, const siginfo_t *info)
 {
 	char line[320];
@@ -101,7 +101,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	die_here(job_here(), 128 + sig);
 }
 
-/** Whether a handler is one of those that UCX installs when it is loaded. */
+/** Whether it is one of the handlers that UCX installs when it is loaded. */
 static bool belongs_to_ucx(const struct sigaction *a)
 {
 	Dl_info handler, ucx;
@@ -112,8 +112,8 @@ static bool belongs_to_ucx(const struct sigaction *a)
 	       handler.dli_fbase == ucx.dli_fbase;
 }
 
-/** If UCX handles this signal, let it do again what it did before. UCX has its own sigaction, which
- * leaves its handlers where they are, so only UCX can take them away. */
+/** If UCX handles this signal, restore the previous action. UCX has its own sigaction, which keeps
+ * its handlers installed, so only UCX can remove them. */
 static void take_from_ucx(int sig)
 {
 	struct sigaction now;
@@ -122,7 +122,7 @@ static void take_from_ucx(int sig)
 		ucs_debug_disable_signal(sig);
 }
 
-/* UCX takes SIGHUP when it is loaded (UCX_DEBUG_SIGNO), and what UCX_ERROR_SIGNALS names. */
+/* UCX takes SIGHUP when it is loaded (UCX_DEBUG_SIGNO), and the signals of UCX_ERROR_SIGNALS. */
 void fault_let_signals_end_us(void)
 {
 	static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -131,7 +131,7 @@ void fault_let_signals_end_us(void)
 		take_from_ucx(ends[i]);
 }
 
-/* What the host program of a guest had, which is nothing: we take no signal that has a handler. */
+/* Restore a guest's default action: we take no signal that has a handler. */
 void fault_give_back(void)
 {
 	struct sigaction now;
@@ -179,8 +179,8 @@ void fault_stack_close(void *stack)
 
 	if (!stack)
 		return;
-	/* A test with one thread for all may close it elsewhere than it was opened. Then it may still
-	 * be in use, and stays. */
+	/* A test with one thread for everything may close it on another thread. Then it may still be in
+	 * use, and is kept. */
 	if (sigaltstack(NULL, &now) || now.ss_sp != stack)
 		return;
 	sigaltstack(&none, NULL);

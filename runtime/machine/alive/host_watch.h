@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_watch.h: who looks after the other hosts of a job: heartbeats and guarded ports (hosts/).
- * The machine calls them by this table, from rooms.list, so it does without them where they are
- * left out.
+ * host_watch.h: the table by which the machine calls what watches the other hosts of a job:
+ * heartbeats and guarded ports (hosts/). It comes from rooms.list, so both can be left out.
  */
 #ifndef HOST_WATCH_H
 #define HOST_WATCH_H
@@ -14,16 +13,16 @@ struct pulse_name;
 struct host_watch {
 	/** The job is known. */
 	void (*open)(struct cmi *m);
-	/** What other nodes need to know of ours, which is zeroed; what node `node` published. */
+	/** The data that other nodes need of ours, which is zeroed; what node `node` published. */
 	void (*describe)(const struct cmi *m, struct pulse_name *name_p);
 	void (*learn)(struct cmi *m, int node, const struct pulse_name *name);
-	/** All are learnt; and the last fence of the start is over. */
+	/** All is learnt; and the last fence of the start is over. */
 	void (*start)(struct cmi *m);
 	void (*started)(struct cmi *m);
 	/** All nodes have passed the last fence. */
 	void (*close)(struct cmi *m);
-	/** Any thread. There is a connection to that node now. `lanes` is UCX's text about it,
-	 * which names the devices. */
+	/** Any thread. There is a connection to that node now. `lanes` is UCX's text about it, which names
+	 * the devices. */
 	void (*connected)(struct cmi *m, int node, const char *lanes);
 };
 

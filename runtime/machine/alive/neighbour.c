@@ -11,11 +11,11 @@
 #include "machine_int.h"
 #include "../shm/share.h"
 
-/* ckrun takes some milliseconds to end a job, on a busy machine a hundred. The guide promises a
- * second for all. */
+/* ckrun ends a job within milliseconds, on a busy machine within a hundred. The guide promises a
+ * second in total. */
 static const uint64_t PATIENCE_NS = 500 * 1000 * 1000;
 
-/* The next node of the host, in a ring; ours, if we are alone there. */
+/* The next node of the host, in a ring; ours, if there is no other. */
 static int next_of_host(const struct cmi *m)
 {
 	const int n = m->job.n_nodes;
@@ -27,7 +27,7 @@ static int next_of_host(const struct cmi *m)
 	return node;
 }
 
-/* An old kernel has no such descriptors. Then the launcher alone must tell. */
+/* Old kernels lack pidfd_open. Then only the launcher notices. */
 static int open_process(int pid)
 {
 #ifdef SYS_pidfd_open
@@ -54,18 +54,18 @@ void neighbour_close(struct neighbour *n)
 	n->fd = -1;
 }
 
-/* A node that lives leaves only when all have left their loops, so nobody sees it go from here. */
+/* A live node leaves only when all have left their loops, so this never sees a normal end. */
 void neighbour_died(struct cmi_pe *w)
 {
 	struct cmi *m = w->m;
 	struct neighbour *n = &w->neighbour;
 
-	if (share_has_fled(m->share, n->node)) { /* its own neighbour is dead, and it has said so */
+	if (share_has_fled(m->share, n->node)) { /* its own neighbour is dead, and it has reported that */
 		share_flee(m->share);
 		boot_abort(m->boot, 1);
 		_exit(1);
 	}
-	neighbour_close(n); /* it would wake us all the time */
+	neighbour_close(n); /* it would stay readable and wake us all the time */
 	if (!n->seen_ns)
 		n->seen_ns = machine_now_ns();
 	if (machine_now_ns() - n->seen_ns < PATIENCE_NS)

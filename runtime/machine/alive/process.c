@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process.c: what the process does behind the job's back.
+ * process.c: events that end or duplicate the process without a call of the runtime.
  *
- * exit          The process ends before the job does, with a code that may be 0, and some launchers believe that. So the
- *               job is ended here, before the program's and the libraries' objects go, which other PEs still use. _exit
- *               runs nothing of ours: only a launcher can see it.
- * pthread_exit  A PE without its thread is one that never answers.
- * fork          The child has one thread and a copy of everything, except for what is shared: messages and channels of the
- *               nodes of this host, and the launcher's connection. It may read the former, and gets none of the latter.
+ * exit          The process ends before the job does, with a code that may be 0, which some
+ *               launchers accept. So the job is ended here, before objects are destroyed that other
+ *               PEs still use. _exit runs nothing of ours: only a launcher can see it.
+ * pthread_exit  A PE without its thread never answers.
+ * fork          The child has one thread and a copy of everything except what is shared: messages
+ *               and channels of the nodes of this host, which it may read, and the launcher's
+ *               connection, which it does not get.
  *
- * What libc is told cannot be taken back, so it is told once per process. The functions look
+ * Registrations with libc cannot be undone, so there is one per process. The functions check
  * whether there is a job.
  */
 #include "process.h"
@@ -28,10 +29,10 @@
 #include "machine_int.h"
 #include "../shm/share.h"
 
-/* Of a process, not of a job: what libc has been told, and what follows from it. */
+/* Of the process, not of a job: what is registered with libc, and its consequences. */
 static struct {
-	bool left;               /* in a child: it has let go of the job */
-	int code;                /* at exit; of the one thread that ends the job */
+	bool left;               /* in a child: it has left the job */
+	int code;                /* exit code, of the one thread that ends the job */
 	bool told;
 	bool has_key;
 	pthread_key_t pe;        /* on a PE's thread: its wire */
@@ -50,7 +51,7 @@ static void end_late(int sig)
 	_exit(process.code);
 }
 
-/* As exit would do next. But another thread may hold a stream for ever, if it reads from a
+/* As exit would do next. But another thread may hold a stream's lock for ever, if it reads from a
  * terminal, say. */
 static void flush_streams(int code)
 {
@@ -89,7 +90,7 @@ static void on_exit_called(int status, void *unused)
 	die_here(m, code);
 }
 
-/* It is not told the code. */
+/* quick_exit does not pass its code. */
 static void on_quick_exit(void)
 {
 	struct cmi *m = job_here();
@@ -103,8 +104,8 @@ static void on_quick_exit(void)
 	die_here(m, 1);
 }
 
-/* exit calls our function even if the object that it lies in, perhaps a plug-in, has been unloaded.
- * So that stays. */
+/* exit calls our function even if its object, perhaps a plug-in, has been unloaded. So keep that
+ * loaded. */
 static void stay_loaded(void)
 {
 	Dl_info here;
@@ -147,8 +148,8 @@ static void in_child(void)
 {
 	struct cmi *m = job_of_parent();
 
-	if (!m || process.left) /* a child of a child: what had that descriptor may be something else by
-				 * now */
+	if (!m || process.left) /* a child of a child: that descriptor's number may be in use for something
+				 * else */
 		return;
 	process.left = true;
 	share_forked(m->share);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h: what the process does behind the job's back; with cmi_watch and cmi_pe_watch of
- * cmi.h. */
+/* process.h: process.c's functions, besides cmi_watch and cmi_pe_watch of cmi.h. */
 #ifndef PROCESS_H
 #define PROCESS_H
 
@@ -8,13 +7,13 @@
 
 struct cmi;
 
-/** Any thread, and signal handlers: whether the address is in memory that the nodes of this host
- * share. */
+/** Any thread, and signal handlers: whether the address lies in memory shared by this host's
+ * nodes. */
 bool process_shares(const void *at);
 
 /** cmi_pe_close: the thread may end. */
 void process_pe_leaves(void);
-/** The machine is about to be freed: what happens from now on ends only this process. */
+/** The machine is about to be freed: an exit from now on ends only this process. */
 void process_forget(const struct cmi *m);
 
 #endif

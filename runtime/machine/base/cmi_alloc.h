@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_alloc.h: memory for the runtime's own tables, from malloc. There always is some: otherwise
- * the job ends here, with one line that says what it was for. So nobody above has to ask for NULL.
+ * cmi_alloc.h: memory for the runtime's own tables, from malloc. It never returns NULL: without
+ * memory the job ends here, with one line that names the purpose.
  *
- * Inline, because each place that allocates is then a call site of its own, which tests/alloc makes
+ * Inline, so that each place that allocates is a call site of its own, which tests/alloc makes
  * fail.
  */
 #ifndef CMI_ALLOC_H
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** End the job, because there are no `bytes` for `what` ("a reduction"). It allocates nothing, and
- * says who and where this thread is. Any thread. */
+/** End the job, because there are no `bytes` for `what` ("a reduction"). Allocates nothing; the
+ * line names the thread's PE and work. Any thread. */
 _Noreturn void cmi_no_memory(size_t bytes, const char *what) __attribute__((cold));
 
 static inline void *cmi_must_have(void *p, size_t bytes, const char *what)

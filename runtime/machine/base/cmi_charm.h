@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_charm.h: options of Charm++'s programs and of its charmrun that mean nothing here, and what
- * does the same. ckrun refuses them where its own options stand. Among a program's arguments they
- * may be the program's own words, so the runtime only says a line and passes them on. docs/CHARM.md
- * has the same table.
+ * cmi_charm.h: options of Charm++'s programs and of its charmrun that Chard does not have, with
+ * their replacements. ckrun refuses them among its own options. Among a program's arguments they
+ * may be the program's, so the runtime only prints a line and passes them on. docs/CHARM.md has the
+ * same table.
  */
 #ifndef CMI_CHARM_H
 #define CMI_CHARM_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/** How the sentence "ARG is an option of Charm++: here ..." goes on; NULL: it is none, or one that
- * holds here, too. */
+/** The end of the sentence "ARG is an option of Charm++: here ..."; NULL: it is none, or one that
+ * works here, too. */
 static inline const char *cmi_charm_option(const char *arg)
 {
 	static const struct { const char *word, *here; } table[] = {

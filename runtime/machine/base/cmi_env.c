@@ -24,11 +24,11 @@ _Noreturn void cmi_env_refuse(const char *name, const char *value, const char *a
 	char shown[strlen(value) + 1]; /* the kernel allows 128 KiB */
 
 	strcpy(shown, value);
-	/* A value must not look like another line, nor steer a terminal. */
+	/* A value must neither look like another line nor control a terminal. */
 	for (char *c = shown; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
-	/* Kept to the end: a second thread that has a complaint waits here for our _exit. */
+	/* Never unlocked: a second thread with a complaint waits here for our _exit. */
 	flockfile(stderr);
 	fprintf(stderr, "chard: %s=%s is refused: it must be %s\n", name, shown, allowed);
 	fflush(stderr);
@@ -61,7 +61,7 @@ bool cmi_env_flag(const char *name, bool otherwise)
 	cmi_env_refuse(name, text, "0 or 1 (or no or yes, off or on, false or true)");
 }
 
-/** The number that `text` begins with; *end_p: behind it, or `text` when there is none. */
+/** The number at the beginning of `text`; *end_p: its end, or `text` when there is none. */
 static int64_t parse_number(const char *text, const char **end_p)
 {
 	const char *digits = text + (*text == '-' || *text == '+');
@@ -93,8 +93,7 @@ int64_t cmi_env_number(const char *name, int64_t otherwise, int64_t least, int64
 	cmi_env_refuse(name, text, allowed);
 }
 
-/** The power of 1024 that the letter stands for, as a shift; `plain`: there is no letter; -1: it is
- * none of ours. */
+/** The shift for the letter's power of 1024; `plain` without a letter; -1: another letter. */
 static int suffix_shift(const char *suffix, int plain)
 {
 	static const char letters[] = "kmg";
@@ -106,7 +105,7 @@ static int suffix_shift(const char *suffix, int plain)
 	return at && !suffix[1] ? 10 * (int)(at - letters + 1) : -1;
 }
 
-/** The shorter of "1048576" and "1M" that says the same. */
+/** The shorter of forms such as "1048576" and "1M". */
 static void print_bytes(char *out, size_t cap, uint64_t bytes)
 {
 	int thousands = 0;

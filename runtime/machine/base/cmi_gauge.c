@@ -28,7 +28,7 @@ struct gauge *cmi_gauges_open(int n)
 
 	close(fd);
 	unsetenv("CK_GAUGES");
-	return p == MAP_FAILED ? NULL : p; /* then only the line of progress is missing */
+	return p == MAP_FAILED ? NULL : p; /* only the progress line is missing then */
 }
 
 void cmi_gauges_close(struct gauge *g, int n)

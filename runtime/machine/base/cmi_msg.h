@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_msg.h: the head of every message, all that a message handler needs to know of the machine
- * layer. Installed; the rest of the layer (cmi.h) is private to the runtime.
+ * cmi_msg.h: the header of every message, all that a message handler needs to know of the machine
+ * layer. Installed; the layer's other headers (cmi.h) are private to the runtime.
  */
 #ifndef CMI_MSG_H
 #define CMI_MSG_H
@@ -16,22 +16,22 @@
  *   +--------+--------+-------+-----+----+------+-----+-----+-----+------+----------
  *                     '------- route ------'          '----- owner -----'
  *
- * The fields marked "local" travel, but mean nothing at the other end: the receiver overwrites
- * them. They are part of the wire image so that a message can stay in the buffer in which the
- * network delivered it. A message is always aligned to CMI_MSG_ALIGN bytes.
+ * The fields marked "local" are sent but mean nothing at the other end: the receiver overwrites
+ * them. They are part of the wire image so that a message can stay in its receive buffer. A message
+ * is always aligned to CMI_MSG_ALIGN bytes.
  *
- * `route` and `owner` each name the fields beside them as one word: a sender says all there is to
- * say of a message in one store, and one comparison tells whose the memory is.
+ * `route` and `owner` each name the fields beside them as one word: a sender fills them with one
+ * store, and one comparison tells who owns the memory.
  */
 struct cmi_msg {
-	struct cmi_msg *next;  /* local: link of the one queue that holds the message */
+	struct cmi_msg *next;  /* local: link of the queue that contains the message */
 	uint64_t size;         /* bytes, this head included */
 	__extension__ union { /* its struct without a name is C11, and an extension of C++ */
 		struct {
 			uint16_t handler; /* index into the node's handler table */
 			uint8_t flags;    /* CMI_F_* */
-			uint8_t mark;     /* local: the machine's while it has the message; above
-					   * it, in checked mode, whose the message is */
+			uint8_t mark;     /* local: the machine's while it has the message; above it, in checked mode,
+					   * the message's owner */
 			int32_t src_pe;   /* the PE that sent it */
 		};
 		uint64_t route;
@@ -54,13 +54,13 @@ _Static_assert(sizeof(struct cmi_msg) == 32, "wire format");
 #endif
 
 enum {
-	CMI_F_PRIO = 0x01,      /* prio counts; without it the priority is 0 */
+	CMI_F_PRIO = 0x01,      /* prio is set; without it the priority is 0 */
 	CMI_F_LIFO = 0x02,      /* before equals, not after */
 	CMI_F_EXPEDITED = 0x04, /* before everything that is queued */
 	CMI_F_SYSTEM = 0x08,    /* not counted by quiescence detection */
 	CMI_F_REMOTE = 0x10,    /* local: came from another node, counts for flow control */
-	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority stands behind the payload */
-	CMI_F_HERE = 0x40,      /* local: must be put into another form before it leaves the node */
+	CMI_F_WIDE = 0x20,      /* with CMI_F_PRIO: the priority follows the payload */
+	CMI_F_HERE = 0x40,      /* local: must be converted before it leaves the node */
 	CMI_F_NODE = 0x80,      /* for any PE of the node */
 };
 
@@ -68,8 +68,7 @@ enum cmi_origin {
 	CMI_ORIGIN_POOL = 1,   /* the scheduler's pool of PE `home` */
 	CMI_ORIGIN_WIRE = 2,   /* a receive buffer of wire `home` */
 	CMI_ORIGIN_SHARED = 3, /* the pool of another node's PE `home` */
-	CMI_ORIGIN_STANDING = 4, /* it stays where it is; PE `home` may give it back
-				  * (scheduler/standing.h) */
+	CMI_ORIGIN_STANDING = 4, /* it stays where it is; PE `home` may free it (scheduler/standing.h) */
 };
 
 enum { CMI_MSG_ALIGN = 16 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die.c: end a job that cannot go on: one line says who and why, a back-trace says where; then the
- * launcher is told and the process exits. What a forked child does is no matter of the job
- * (process.c).
+ * die.c: end a job that cannot go on: print one line and a back-trace, tell the launcher, exit. The
+ * end of a forked child does not concern the job (process.c).
  */
 #define UNW_LOCAL_ONLY
 #include "die.h"
@@ -20,8 +19,7 @@
 
 enum { DEPTH_MAX = 48 }; /* frames of a back-trace */
 
-/* By one call of the system: the children that the handlers of several PEs fork say their lines at
- * the same time. */
+/* With one system call: forked children of several PEs' handlers print at the same time. */
 void die_write(const char *text)
 {
 	size_t len = strlen(text);
@@ -43,8 +41,8 @@ void die_write(const char *text)
 	}
 }
 
-/** Print one line per frame, the innermost first. A signal handler may call it: in glibc, snprintf
- * of numbers and strings takes no lock and no memory. */
+/** Print one line per frame, the innermost first. Async-signal-safe: in glibc, snprintf of numbers
+ * and strings takes no lock and allocates nothing. */
 static void print_frames(unw_context_t *context, int flags)
 {
 	unw_cursor_t cursor;
@@ -136,7 +134,7 @@ _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	cmi_abort(m, 1, false, line);
 }
 
-/* For programs, who want to know what to do. snprintf of numbers and strings takes no memory. */
+/* For programs, which report how to fix it. snprintf of numbers and strings allocates nothing. */
 void cmi_no_memory(size_t bytes, const char *what)
 {
 	char who[160] = "", line[512];

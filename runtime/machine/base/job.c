@@ -9,10 +9,10 @@
 
 /* Written by the main thread before there are others; `machine` again when they have ended. */
 static struct {
-	/* Release, acquire: to a thread that is none of ours, and may call exit at any time, what is below
-	 * is there when this is. NULL: there is no job. */
+	/* Release, acquire: a thread that is not ours may call exit at any time, and sees the fields below
+	 * when it sees this. NULL: there is no job. */
 	_Atomic(struct cmi *) machine;
-	pid_t pid; /* whose it is; a child has a copy */
+	pid_t pid; /* its process; a child has a copy */
 	struct cmi_watcher by;
 	bool signals;
 } job;

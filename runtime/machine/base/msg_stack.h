@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * msg_stack.h: a lock-free stack of messages, linked through their `next`. Any number of threads
- * push, each with one compare-and-swap; one takes all there is with one exchange. Nothing is popped
- * singly, so there is no ABA problem. A thread or process that dies leaves the stack whole.
+ * push, each with one compare-and-swap; one reader takes all with one exchange. Nothing is popped
+ * singly, so there is no ABA problem. The death of a thread or process leaves the stack intact.
  *
- * A stack does not care what its links mean: it holds the *names* of messages, words that are
- * never 0. Within a process a name is the message's address (the functions called
- * msg_stack_local_*); between processes it is a reference that each of them can translate
- * (share.c).
+ * A stack holds the *names* of messages, words that are never 0. Within a process a name is the
+ * message's address (msg_stack_local_*); between processes it is a reference that each of them can
+ * translate (share.c).
  *
- * The newest message comes first. Readers that want the order in which one sender pushed turn
- * the list round: msg_stack_in_order.
+ * The newest message comes first; msg_stack_in_order restores the order in which each sender
+ * pushed.
  */
 #ifndef MSG_STACK_H
 #define MSG_STACK_H
@@ -26,12 +25,12 @@ struct msg_stack {
 	_Atomic uint64_t top;      /* name of the newest message; 0: empty */
 };
 
-/* The thread sanitizer sees no synchronisation that goes through another process, where a message
- * may pass on its way between two threads of ours. So it is told: what happened before a push
- * happens before what follows the taking of the same message; and, since the other process may send
- * a message of its own on the strength of ours, what happened before a message left happens before
- * what follows the arrival of any message that came later. Where all who push and take are threads
- * of one process it is told nothing: there it sees everything, and judges it. */
+/* The thread sanitizer sees no synchronisation through another process, which a message may pass
+ * between two threads of ours. So it is told: what happened before a push happens before what
+ * follows the taking of the same message; and, since the other process may send a message of its
+ * own because of ours, what happened before a message left happens before what follows the arrival
+ * of any later message. Where all threads belong to one process it is told nothing: there it sees
+ * everything. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_release(void *addr);
 void __tsan_acquire(void *addr);
@@ -45,7 +44,7 @@ static inline void msg_tell_taken(struct cmi_msg *m, bool one_process)
 	if (!one_process)
 		__tsan_acquire(m);
 }
-/** `elsewhere` stands for all other processes; any address of the node that stays. */
+/** `elsewhere` stands for all other processes; any address of the node that stays valid. */
 static inline void msg_tell_left(void *elsewhere, bool one_process)
 {
 	if (!one_process)
@@ -79,7 +78,7 @@ static inline void msg_tell_taken(struct cmi_msg *m, bool one_process)
 }
 #endif
 
-/** Any thread. Push `m`, which the reader knows as `name`. one_process: see above. */
+/** Any thread. Push `m`, which the reader knows as `name`. one_process: as in msg_tell_left. */
 static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name,
 				  bool one_process)
 {
@@ -88,41 +87,41 @@ static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64
 	do {
 		m->next = (struct cmi_msg *)(uintptr_t)top;
 		msg_tell_pushed(m, one_process);
-		/* As a release it makes the message's bytes visible to msg_stack_take. It is seq_cst for
-		 * pushers that then look whether the reader sleeps, while the reader first says that it
-		 * sleeps and then looks at the stack: one of the two sees the other. On x86 and ARM the
-		 * instruction is the same. Model: ring.pml, send_by_stack */
+		/* As a release it makes the message's bytes visible to msg_stack_take. It is seq_cst because
+		 * pushers then check whether the reader sleeps, while the reader first announces its sleep and
+		 * then checks the stack: one of the two sees the other. On x86 and ARM the instruction is the
+		 * same. Model: ring.pml, send_by_stack */
 	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, name, memory_order_seq_cst,
 							memory_order_relaxed));
 }
 
-/** Any thread. Whether there is something; only a look, so relaxed: msg_stack_take acquires. */
+/** Any thread. Whether it is non-empty; relaxed, because msg_stack_take acquires. */
 static inline bool msg_stack_any(const struct msg_stack *s)
 {
 	return atomic_load_explicit(&s->top, memory_order_relaxed) != 0;
 }
 
-/** The reader's look before it sleeps: seq_cst, see msg_stack_push. */
+/** The reader's check before it sleeps: seq_cst, see msg_stack_push. */
 static inline bool msg_stack_any_for_sleep(const struct msg_stack *s)
 {
 	return atomic_load_explicit(&s->top, memory_order_seq_cst) != 0;
 }
 
-/** The reader. Take all: the name of the newest message, whose link names the next one; 0: none. */
+/** The reader. Take all: the name of the newest message, which links to the next one; 0: none. */
 static inline uint64_t msg_stack_take(struct msg_stack *s)
 {
 	/* Acquire: pairs with msg_stack_push. Model: ring.pml, take_stack */
 	return atomic_exchange_explicit(&s->top, 0, memory_order_acquire);
 }
 
-/** What the link of a message that was on a stack says: the name of the one pushed before it. */
+/** The link of a message that was on a stack: the name of the one pushed before it. */
 static inline uint64_t msg_stack_link(const struct cmi_msg *m)
 {
 	return (uint64_t)(uintptr_t)m->next;
 }
 
-/** The list that begins with `name`, oldest first, linked by pointers. `message` gives the message
- * of a name, before anything of it is read; inlined, it costs no call. */
+/** The list from `name` on, oldest first, linked by pointers. `message` translates a name before
+ * the message is read; inlined, it costs no call. */
 static inline __attribute__((always_inline)) struct cmi_msg *msg_stack_in_order(
 	uint64_t name, struct cmi_msg *(*message)(const void *arg, uint64_t name), const void *arg)
 {
@@ -151,8 +150,8 @@ static inline struct cmi_msg *msg_stack_local_take(struct msg_stack *s)
 	return (struct cmi_msg *)(uintptr_t)msg_stack_take(s);
 }
 
-/** The newest message, to fetch its line or to see that there is one; relaxed, so its contents are
- * not to be read. NULL: none. */
+/** The newest message, for a prefetch or a check for NULL; relaxed, so its contents must not be
+ * read. NULL: none. */
 static inline const struct cmi_msg *msg_stack_local_top(const struct msg_stack *s)
 {
 	return (const struct cmi_msg *)(uintptr_t)atomic_load_explicit(&s->top,

@@ -24,5 +24,5 @@ void machine_say(const char *format, ...)
 	used += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
 	line[used++] = '\n';
 	if (write(STDERR_FILENO, line, used) < 0)
-		return; /* nobody listens; there is nowhere else to say it */
+		return; /* stderr is closed, and there is nothing else to print to */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* say.h: how the machine layer tells the user something. */
+/* say.h: lines from the machine layer to the user. */
 #ifndef SAY_H
 #define SAY_H
 

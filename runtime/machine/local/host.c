@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * host.c: the back end of a job whose nodes are all on one host and reach each other through their
- * memory (share.h). There is no network, so nothing is opened for one: no socket that others could
- * connect to, no file in /dev/shm that a killed node could leave there, no registered memory.
+ * memory (share.h). It opens nothing for a network: no socket that others could connect to, no file
+ * in /dev/shm that a killed node could leave behind, no registered memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,8 @@ static void host_pe_stop(struct cmi_pe *w)
 	(void)w;
 }
 
-/* share_send has refused it, which cannot be: host_ops is chosen where it reaches everybody. */
+/* share_send has refused it. This cannot happen: host_ops is chosen only where it reaches all
+ * nodes. */
 static _Noreturn void no_way(const struct cmi_pe *w, int dst_pe)
 {
 	machine_die(w->m, "PE %d has no way to PE %d: there is no network", w->pe, dst_pe);
@@ -102,7 +103,7 @@ static void host_release(struct cmi_pe *w, struct cmi_msg *m)
 	machine_die(w->m, "PE %d releases a network's buffer, but there is no network", w->pe);
 }
 
-/* What comes through memory wakes us by our pipe (wake_host.c). */
+/* Messages through memory wake us by our pipe (wake_host.c). */
 static bool host_arm(struct cmi_pe *w, int *fd_p)
 {
 	(void)w;
@@ -112,7 +113,7 @@ static bool host_arm(struct cmi_pe *w, int *fd_p)
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-/* The memory is shared already; a node that is alone takes some of its own. */
+/* The memory is shared already; a node that is alone allocates its own. */
 static int host_chunk_map(struct cmi *m, struct mem_chunk *c)
 {
 	enum { PAGE = 4096 };
@@ -144,7 +145,7 @@ static void host_foreign_key(struct cmi *m, const void *addr, size_t bytes, stru
 	key_p->len = 0;
 }
 
-/* near_attach has taken all that can be attached. */
+/* near_attach has handled all attachable memory. */
 static struct cmi_remote *host_attach(struct cmi_pe *w, int pe, const struct cmi_key *key,
 				      uint64_t addr)
 {
@@ -155,7 +156,7 @@ static struct cmi_remote *host_attach(struct cmi_pe *w, int pe, const struct cmi
 	return NULL;
 }
 
-/* The operations on attached memory are not filled in: near.c has them all. */
+/* The operations on attached memory are not filled in: near.c implements them. */
 const struct cmi_ops host_ops = {
 	.name = "host",
 	.open = host_open,

@@ -4,13 +4,13 @@
  * need no wire between them. In a net (loop_net.h) it is several nodes inside one process, for
  * tests.
  *
- * Each wire has an inbox that other wires push copies into, under its lock. The owner moves
- * them to one queue per source and delivers from there. With a seed it picks sources at random,
- * sometimes delivers nothing, and completes puts late; the order of what comes from one source
- * never changes. In one thread a seed replays exactly; with threads the draws replay, but not the
- * moments at which they meet the messages.
+ * Each wire has an inbox into which other wires push copies, under its lock. The owner moves them
+ * to one queue per source and delivers from there. With a seed it picks sources at random,
+ * sometimes delivers nothing, and completes puts late; the order of messages from one source never
+ * changes. In one thread a seed replays exactly; with threads the random numbers replay, but not
+ * their timing.
  *
- * All nodes share their memory, so to attach some is only to look whose it is, and a put is a copy.
+ * All nodes share their memory, so attaching only checks whose memory it is, and a put is a copy.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,8 +27,8 @@
 
 enum {
 	PASS_MAX = 64,   /* deliveries per cmi_progress: bounded work */
-	/* As over UCX, smaller messages are copied to the pool, and at most so many live in their
-	 * transit at a time. */
+	/* As over UCX: smaller messages are copied to the pool, and at most HOLD_MAX live in their transit
+	 * at a time. */
 	HOLD_MIN = 512,
 	HOLD_MAX = 128,
 };
@@ -95,7 +95,7 @@ static int loop_pe_address(struct cmi_pe *base, struct wire_address *a)
 {
 	const struct cmi_loop_net *net = base->m->back;
 
-	/* The wire's number is known now: it gets random numbers of its own. */
+	/* The wire's number is known now, and seeds its random numbers. */
 	if (net)
 		loop_pe(base)->random =
 			cmi_random_seed(cmi_random_seed(net->seed) + (uint64_t)base->pe);
@@ -195,7 +195,7 @@ static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 	w->m->client.msg_free(w->owner, m);
 }
 
-/** Perhaps let a put complete in a later cmi_progress; only with a seed. */
+/** Perhaps defer a put's completion to a later cmi_progress; only with a seed. */
 static bool finish_later(struct cmi_op *op)
 {
 	struct loop_pe *w = loop_pe(op->w);
@@ -222,7 +222,7 @@ static bool loop_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head 
 
 /* ---- receiving ----------------------------------------------------------------------- */
 
-/** Move what has come to the queues of its sources. */
+/** Move arrivals to the queues of their sources. */
 static void sort_inbox(struct loop_pe *w)
 {
 	struct transit *t;
@@ -280,7 +280,7 @@ static void deliver_from(struct loop_pe *w, int src_pe)
 	free(t);
 }
 
-/** The next source that has something, from `pe` on. */
+/** The next source with a message, from `pe` on. */
 static int next_source(const struct loop_pe *w, int pe)
 {
 	int n = w->base.m->job.n_pes;
@@ -343,7 +343,7 @@ static int loop_progress(struct cmi_pe *base)
 	return n;
 }
 
-/* A send hands its message to the net at once, so nothing is left to wait for. */
+/* A send reaches the net at once, so there is nothing to wait for. */
 static void loop_flush(struct cmi_pe *w)
 {
 	(void)w;
@@ -379,7 +379,7 @@ static bool loop_arm(struct cmi_pe *base, int *fd_p)
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-/** A key has nothing to say, because all nodes see the same addresses; but it must not be empty. */
+/** A key contains nothing, because all nodes see the same addresses; but it must not be empty. */
 static int loop_chunk_map(struct cmi *m, struct mem_chunk *c)
 {
 	enum { PAGE = 4096 };
@@ -408,7 +408,7 @@ static void loop_foreign_key(struct cmi *m, const void *addr, size_t bytes,
 	key_p->len = 0;
 }
 
-/** The key says nothing, so the address must be one of that node's memory. */
+/** The key contains nothing, so the address must be in that node's memory. */
 static struct cmi_remote *loop_attach(struct cmi_pe *w, int pe, const struct cmi_key *key,
 				      uint64_t addr)
 {

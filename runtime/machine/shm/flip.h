@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flip.h: where the damage tests change a byte of what another process has sent, before anything
- * has looked at it. Only the objects that are built for these tests (-DCHARD_TEST_FLIP) call their
- * functions, which are in tests/damage/flip.c; elsewhere nothing is left of the calls.
+ * flip.h: the calls by which the damage tests change a byte that another process has sent, before
+ * it is read. Only objects built for these tests (-DCHARD_TEST_FLIP) call these functions, which
+ * are in tests/damage/flip.c; elsewhere the calls compile to nothing.
  */
 #ifndef FLIP_H
 #define FLIP_H
@@ -17,7 +17,7 @@ struct ring_slot;
 void flip_arrived(void *image, size_t bytes);
 /** The header of a put that came alone. */
 void flip_put(void *header, size_t bytes);
-/** A slot of a ring: its tag except for the lap, and what it says. */
+/** A slot of a ring: its tag except for the lap, and its contents. */
 void flip_slot(uint64_t *tag_p, const struct ring_slot *slot);
 #else
 static inline void flip_arrived(void *image, size_t bytes) { (void)image; (void)bytes; }

@@ -7,8 +7,8 @@
  *
  *   | head | payload ...... | head | payload .. | ... | end head, always "used" |
  *
- * The heads lie in memory that other nodes write, so a stray write of theirs can hit a head. The
- * magic number turns that into a message instead of a wild pointer.
+ * Other nodes write this memory, so their stray writes can hit a head. The magic number turns that
+ * into an error message instead of a wild pointer.
  */
 #include "mem.h"
 
@@ -20,7 +20,7 @@
 #include "share.h"
 
 enum {
-	ALIGN = 64,              /* a cache line, and what SIMD code likes */
+	ALIGN = 64,              /* a cache line, and enough for SIMD code */
 	FIRST_CHUNK = 256 << 10, /* enough for many small programs */
 	LATER_CHUNK = 1 << 20,   /* few registrations, few keys to unpack */
 };
@@ -169,7 +169,7 @@ static struct mem_block *block_join(struct mem_arena *a, struct mem_block *b)
 		if (before->magic == MAGIC_FREE) {
 			free_list_remove(a, before);
 			before->size += b->size;
-			b->magic = 0; /* a second free of it must be noticed */
+			b->magic = 0; /* so that a second free of it is noticed */
 			b = before;
 		}
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mem.h: memory that other nodes can write, cut from large chunks that a back end maps. This is no
- * hot path: there is one mutex, the first free block that is large enough is taken, and free
- * neighbours are joined.
+ * mem.h: memory that other nodes can write, cut from large chunks that a back end maps. Not a hot
+ * path: there is one mutex, first fit, and free neighbours are joined.
  */
 #ifndef MEM_H
 #define MEM_H
@@ -14,7 +13,7 @@
 
 struct mem_block;
 
-/** How a key begins that other processes read; what the back end needs stands behind it. */
+/** The beginning of a key that other processes read; the back end's data follows. */
 struct mem_key_head {
 	uint64_t base;       /* of the chunk; it names the chunk within its node */
 	uint64_t shared;     /* share_name_of(base); 0: the host's other nodes have not mapped it */
@@ -40,7 +39,7 @@ struct mem_arena {
 void mem_arena_init(struct mem_arena *a);
 /** Unmap all chunks through m's back end. */
 void mem_arena_fini(struct mem_arena *a, struct cmi *m);
-/** Any thread. The chunk in which `p` lies; it lives until the arena ends. NULL: none. */
+/** Any thread. The chunk that contains `p`; it lives until the arena ends. NULL: none. */
 const struct mem_chunk *mem_chunk_of(struct mem_arena *a, const void *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * msg_local.h: the fields of a message that describe the memory it lies in (next, home, size_class,
- * origin). A message that arrives brings the sender's, which must not survive here.
+ * msg_local.h: the fields of a message that describe its memory (next, home, size_class, origin).
+ * An arriving message brings the sender's, which must be replaced.
  */
 #ifndef MSG_LOCAL_H
 #define MSG_LOCAL_H
@@ -11,7 +11,7 @@
 
 #include "../base/cmi_msg.h"
 
-/** Give `m`, whose head has just been overwritten, its own local fields back. */
+/** Restore the local fields of `m`, whose header has just been overwritten. */
 static inline void msg_local_restore(struct cmi_msg *m, const struct cmi_msg *local)
 {
 	m->next = NULL;
@@ -20,7 +20,7 @@ static inline void msg_local_restore(struct cmi_msg *m, const struct cmi_msg *lo
 	m->size_class = local->size_class;
 }
 
-/** Copy what travels of a message into memory of our own. */
+/** Copy a message, except its local fields, into memory of our own. */
 static inline void msg_local_fill(struct cmi_msg *to, const void *from, size_t bytes)
 {
 	const struct cmi_msg local = *to;

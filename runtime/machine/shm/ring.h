@@ -11,11 +11,11 @@
  *
  *   tag:  lap (24 bits) | flags (8) | handler (16) | size (16)
  *
- * The lap is the number of the writer's round, from 1; fresh memory has lap 0. Nobody has to empty
- * a slot, because what it held one round ago has another lap. The reader tells the writer how far
- * it is four times a round, so the line that says so seldom moves.
+ * The lap is the number of the writer's round, from 1; fresh memory has lap 0. Slots need not be
+ * emptied, because their old contents have an older lap. The reader reports its position four times
+ * a round, so that this line seldom moves.
  *
- * The tag is stored last, so a writer that dies leaves a slot either whole or invisible.
+ * The tag is stored last, so the death of a writer leaves a slot either complete or invisible.
  */
 #ifndef RING_H
 #define RING_H
@@ -38,7 +38,8 @@ enum {
 struct ring_slot {
 	_Atomic uint64_t tag;
 	int32_t prio;
-	uint32_t n_past;           /* share.c's: messages of the pair that went before it by the stack */
+	uint32_t n_past;           /* share.c's: messages of the pair that were sent earlier, through the
+				    * stack */
 	unsigned char body[RING_BODY_MOST];
 };
 _Static_assert(sizeof(struct ring_slot) == RING_SLOT_BYTES, "slots lie on cache lines");
@@ -65,8 +66,8 @@ struct ring_reader {
 	uint64_t n_read;
 };
 
-/* The lap of the n-th slot, shifted to its place in a tag. It has 24 bits and comes round after
- * 10^9 slots, which does no harm: what a slot held before is always one lap old. */
+/* The lap of the n-th slot, shifted to its position in a tag. Its 24 bits wrap after 10^9 slots,
+ * which is harmless: old contents are always exactly one lap old. */
 static inline uint64_t ring_lap(uint64_t n)
 {
 	return (n / RING_SLOTS + 1) << RING_LAP_SHIFT;
@@ -105,8 +106,7 @@ static inline struct ring_slot *ring_claim(struct ring_writer *w)
 }
 
 /** Writer. Hand over the claimed slot. The store is a release, which makes the body visible to
- * ring_look. Nothing waits for it to get through: see share_sleep_begin. Model: ring.pml,
- * ring_publish */
+ * ring_look. No fence follows: see share_sleep_begin. Model: ring.pml, ring_publish */
 static inline void ring_publish(struct ring_writer *w, struct ring_slot *slot, uint64_t tag)
 {
 	atomic_store_explicit(&slot->tag, ring_lap(w->n_written++) | tag, memory_order_release);
@@ -123,7 +123,7 @@ static inline const struct ring_slot *ring_look(const struct ring_reader *r, uin
 	return (tag ^ r->lap) >> RING_LAP_SHIFT ? NULL : r->next;
 }
 
-/** Reader. The slot that ring_look gave has been used. */
+/** Reader. The slot that ring_look returned has been used. */
 static inline void ring_release(struct ring_reader *r)
 {
 	r->next++;
@@ -136,7 +136,7 @@ static inline void ring_release(struct ring_reader *r)
 	}
 }
 
-/** Copy a body, in steps of 16 bytes; both sides have room for the last step. */
+/** Copy a body, 16 bytes at a time; both buffers have space for the last 16. */
 static inline void ring_copy(void *to, const void *from, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 16)

@@ -17,43 +17,43 @@
 #include "share_int.h"
 
 enum {
-	/* Of so many polls that find messages one also takes blocks back. */
+	/* One of this many polls with messages also takes blocks back. */
 	RETURNS_PERIOD = 16,
-	/* The machine's own handlers, for a put by message and for the offer of a ring. No scheduler
-	 * has so many. */
+	/* The machine's own handlers, for a put by message and for the offer of a ring. No scheduler has
+	 * that many. */
 	PUT_HANDLER = UINT16_MAX,
 	RING_HANDLER = UINT16_MAX - 1,
-	/* Rings that a PE reads, of 16 KB each; the first senders who want one get it. An empty ring costs
-	 * 2 ns in every pass. */
+	/* Rings that a PE reads, of 16 KB each; the first senders to ask get one. An empty ring costs 2 ns
+	 * in every pass. */
 	RINGS_MOST = 8,
-	/* This size in a slot's tag, which no message has, says that the slot holds a reference. */
+	/* A size in a slot's tag that no message has: the slot contains a reference. */
 	SIZE_OF_REF = 0,
-	/* A pair gets a ring after so many messages, because start-up and shut-down need none. */
+	/* A pair gets a ring after this many messages, because start-up and shut-down need none. */
 	RING_AFTER = 16,
-	/* How long a store may be under way, behind some dozen lines that other cores have. To sleep and
-	 * be woken takes ten times as long. */
+	/* The longest that a store may take, behind some dozen lines that other cores have. A sleep and a
+	 * wake-up take ten times as long. */
 	SETTLE_NS = 4000,
 };
 
-/** What follows the head of a put by message, before the bytes. */
+/** Follows the head of a put by message, before the bytes. */
 struct share_put {
 	struct cmi_put_head put;
 	uint64_t bytes;
 };
 _Static_assert(sizeof(struct cmi_msg) + sizeof(struct share_put) == SHARE_LINE, "then the bytes");
 
-/** What follows the head of the offer of a ring. */
+/** Follows the head of the offer of a ring. */
 struct share_offer {
 	uint64_t ref;
-	uint64_t number;            /* place in the receiver's in[] */
-	uint64_t check;             /* both once more: nothing would ever come out of another place */
+	uint64_t number;            /* index in the receiver's in[] */
+	uint64_t check;             /* both once more: a ring at a wrong index would never be read */
 };
 
-/** A PE's way to another one of the host. */
+/** A PE's path to another one of the host. */
 struct share_out {
 	struct share_line *line;
 	struct ring_writer ring;    /* only if `mark` */
-	uint32_t n_past;            /* messages that went by the stack since there is a ring */
+	uint32_t n_past;            /* messages sent by the stack since there is a ring */
 	unsigned n_sent;            /* messages before that */
 	uint8_t mark;               /* which of the receiver's rings, from 1; 0: none */
 	int node;
@@ -62,16 +62,16 @@ struct share_out {
 /** A ring that a PE reads. */
 struct share_in {
 	struct ring_reader ring;    /* .ring NULL: not offered yet */
-	uint32_t n_past;            /* messages of the pair that came by the stack */
+	uint32_t n_past;            /* messages of the pair that arrived by the stack */
 	int src_pe;
 };
 
 /** One PE's; only it reads and writes this. */
 struct share_pe {
 	struct share_line *line;
-	int n_in;                   /* rings of in[]; all but the last may still be to come */
+	int n_in;                   /* rings of in[]; all but the last may not be offered yet */
 	struct share_in in[RINGS_MOST];
-	struct wake_keys keys;      /* to those whom this PE wakes */
+	struct wake_keys keys;      /* to the PEs that this one wakes */
 	struct share_out *out[];    /* [n_pes of the job], NULL: nothing sent yet */
 };
 
@@ -99,7 +99,7 @@ void share_connect(struct cmi *m)
 
 /* ---- the stacks ----------------------------------------------------------------------------- */
 
-/* The newest message's reference; 0, as it is nearly always: there is none. */
+/* The newest message's reference; 0, the usual case: there is none. */
 static uint64_t take_refs(struct msg_stack *stack)
 {
 	return msg_stack_any(stack) ? msg_stack_take(stack) : 0;
@@ -116,7 +116,7 @@ _Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *wh
 		    what, src_pe);
 }
 
-/* The message of a name that another process wrote, and the bytes that it can have. */
+/* The message of a name that another process wrote, and the size that its memory allows. */
 static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint64_t name,
 					uint64_t *room_p)
 {
@@ -161,7 +161,7 @@ int share_pe_open(struct cmi *m, int local)
 static __attribute__((noinline, cold)) void wake_other(struct cmi_pe *w, int dst_pe,
 						       const struct share_out *o)
 {
-	/* Relaxed: it only lets one sender do it; to wake twice would do no harm. */
+	/* Relaxed: it only elects one sender, and a second wake-up would be harmless. */
 	atomic_store_explicit(&o->line->sleeping, false, memory_order_relaxed);
 	wake_host(&w->share->keys, dst_pe, w->m->share->names[o->node].pid, &o->line->door);
 }
@@ -177,13 +177,13 @@ static bool something_came(const struct share_pe *p)
 }
 
 /* The store and the loads are seq_cst, as are the push onto a stack and the load of `sleeping`
- * behind it: so either the sender sees that we sleep, or we see its message. A slot of a ring is
+ * after it: so either the sender sees that we sleep, or we see its message. A slot of a ring is
  * different. A plain store publishes it, and a processor may load `sleeping` while that store still
- * waits for its line. A fence there would make every message wait: a stream took 162 ns a message
- * with it and 107 without, a barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead,
- * until a store that was under way when `sleeping` became visible must have come. That is no proof,
- * and none is needed: a message whose store takes longer still waits for the end of a nap, which
- * cmi_sleep bounds, or for the next message. Model: ring.pml, share_sleep_begin */
+ * waits for its line. A fence there would delay every message: a stream took 162 ns a message with
+ * it and 107 without, a barrier 0.51 and 0.48 us (Intel Xeon). So the sleeper waits instead, until
+ * a store that was under way when `sleeping` became visible must have completed. That is no proof,
+ * and none is needed: a message whose store takes longer waits for the next message or for the end
+ * of a nap, which cmi_sleep bounds. Model: ring.pml, share_sleep_begin */
 bool share_sleep_begin(struct cmi_pe *w)
 {
 	struct share_pe *p = w->share;
@@ -212,7 +212,7 @@ void share_sleep_end(struct cmi_pe *w)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Find the way to a PE; NULL: its node cannot be reached. */
+/* Find the path to a PE; NULL: its node cannot be reached. */
 static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe *w, int dst_pe)
 {
 	struct share *s = w->m->share;
@@ -227,8 +227,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 	return w->share->out[dst_pe] = o;
 }
 
-/* Claim a place among the rings that a PE reads; -1 when it has enough of them. Relaxed: no data
- * goes with it. */
+/* Claim one of the rings that a PE reads; -1 when all are taken. Relaxed: no data depends on it. */
 static int claim_ring(struct share_line *line)
 {
 	int n = atomic_load_explicit(&line->n_rings, memory_order_relaxed);
@@ -241,7 +240,7 @@ static int claim_ring(struct share_line *line)
 	return -1;
 }
 
-/* For a message that the network has delivered and a handler sends on: other nodes cannot see its
+/* For a message that the network has delivered and a handler forwards: other nodes cannot see its
  * buffer. */
 static __attribute__((noinline, cold)) struct cmi_msg *to_shared_memory(struct cmi_pe *w,
 									struct cmi_msg *m)
@@ -267,8 +266,8 @@ static void send_by_stack(struct cmi_pe *w, struct share_out *o, struct cmi_msg 
 	msg_stack_push(&o->line->inbox, m, share_name_of_msg(w->m->share, m), w->m->share->one_process);
 }
 
-/* Make a ring for the pair and offer it by the stack. The receiver sees the offer before all that
- * is written into the ring. */
+/* Make a ring for the pair and offer it by the stack. The receiver sees the offer before everything
+ * that is written into the ring. */
 static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct share_out *o)
 {
 	struct share *s = w->m->share;
@@ -292,8 +291,8 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 	o->n_past = 0;
 }
 
-/* By value. The message's memory is ours again at once; the line of the receiver's inbox, the
- * message's head and the way back are saved. */
+/* By value. The message's memory is ours again at once, which saves the lines of the receiver's
+ * inbox, of the message's head and of the return. */
 static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			 struct cmi_msg *m)
 {
@@ -304,8 +303,8 @@ static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot
 	w->m->client.msg_free(w->owner, m);
 }
 
-/* For what does not fit into a slot. The slot's line goes to the receiver once, while the inbox's
- * line, which both sides change, goes to and fro. */
+/* For messages larger than a slot. The slot's line moves to the receiver once, while the inbox's
+ * line, which both sides change, moves back and forth. */
 static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			     struct cmi_msg *m)
 {
@@ -381,7 +380,7 @@ static void put_arrived(struct cmi_pe *w, int src_pe, const void *body, size_t s
 	w->m->client.put_arrived(w->owner, src_pe, &p->put, p + 1, p->bytes);
 }
 
-/* The sender has claimed the ring's place (claim_ring). */
+/* The sender has claimed the ring's index (claim_ring). */
 static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 {
 	const struct share_offer *offer = (const struct share_offer *)(const void *)(m + 1);
@@ -400,8 +399,8 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 		p->n_in = (int)offer->number + 1;
 }
 
-/* The memory of a message by reference goes back to a PE of the node in whose segment it lies, into
- * the class that its head says. */
+/* The memory of a message by reference returns to a PE of the node that owns its segment, into the
+ * size class in its head. */
 static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t ref,
 			     uint64_t room)
 {
@@ -412,7 +411,7 @@ static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, ui
 		damaged(w, m->src_pe, "a message in memory that is nobody's");
 }
 
-/* A message by reference. Its memory will go back to where it came from. */
+/* A message by reference. Its memory will be returned to its owner. */
 static inline void arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
 	m->next = NULL;
@@ -469,8 +468,8 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 	w->m->client.msg_arrived(w->owner, m);
 }
 
-/* A slot says that it comes behind a message on the stack. That one was pushed before the slot was
- * written, so it is there now. */
+/* A slot says that it follows a message on the stack. That one was pushed before the slot was
+ * written, so it has arrived. */
 static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w,
 							  const struct share_in *in)
 {
@@ -478,8 +477,8 @@ static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w
 		damaged(w, in->src_pe, "a slot of a ring behind a message that was never sent");
 }
 
-/* Take messages until the ring is empty, or the next one is behind one that is still on the stack;
- * at most one round. `in_stack`: while messages from the stack are handled. */
+/* Take messages until the ring is empty, or the next one follows one that is still on the stack; at
+ * most one round. `in_stack`: while messages from the stack are handled. */
 static int take_ring(struct cmi_pe *w, struct share_in *in, bool in_stack)
 {
 	const struct ring_slot *slot;
@@ -528,7 +527,7 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 	return n;
 }
 
-/* In order of arrival only the messages are left of the names. */
+/* msg_stack_in_order has replaced the names by messages. */
 static void stack_arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
 	const struct share *s = w->m->share;
@@ -585,7 +584,7 @@ int share_progress(struct cmi_pe *w)
 	n = take_rings(w);
 	if ((ref = take_refs(&p->line->inbox)))
 		n += take_stack(w, ref);
-	/* Taking blocks back touches lines that another core holds. While a message that has just come
+	/* Taking blocks back touches lines that another core has. While a message that has just arrived
 	 * waits for its handler, that happens only now and then. */
 	if (n && ++w->n_late_returns % RETURNS_PERIOD)
 		return n;

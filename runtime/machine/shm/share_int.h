@@ -10,9 +10,8 @@
  *
  * A reference is the node's number on the host (16 bits) and the offset in its segment (48 bits);
  * 0, which is a share_head, is none. A message's reference is its name on a stack (msg_stack.h).
- * Its lowest 4 bits, which are 0 in the offset, repeat the block's size class: the class is what
- * the owner of the memory believes when the block comes back, and other processes could have
- * written over it meanwhile.
+ * Its lowest 4 bits, which are 0 in the offset, repeat the block's size class: the owner relies on
+ * the class when the block returns, and other processes could have overwritten it meanwhile.
  */
 #ifndef SHARE_INT_H
 #define SHARE_INT_H
@@ -36,8 +35,7 @@ struct share_head {
 	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
 };
 
-/** What other processes write for one PE. Words that different senders write lie on different
- * lines. */
+/** What other processes write for one PE. Words of different writers lie on different lines. */
 struct share_line {
 	_Alignas(SHARE_LINE) struct msg_stack inbox;    /* of references */
 	_Alignas(SHARE_LINE) struct msg_stack returns;  /* our blocks, given back */
@@ -58,8 +56,8 @@ struct share {
 	size_t lines_at;            /* offset of the lines in each segment */
 	char *own;                  /* base + me * segment, or the private segment */
 	bool any;                   /* some other node is reached */
-	bool all;                   /* all nodes have mapped all segments, so nobody needs to look at each
-				     * of them */
+	bool all;                   /* all nodes have mapped all segments, so there is no need to check
+				     * each */
 	bool one_process;           /* the host's nodes are threads of this process (cmi_loop_net_share) */
 };
 
@@ -90,7 +88,7 @@ static inline bool share_has(const struct share *s, uint64_t ref, uint64_t *room
 		       at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
 	uint64_t used;
 
-	/* Relaxed: this process has written it, or nobody has. */
+	/* Relaxed: written by this process or by none. */
 	if (number >= (uint64_t)s->n_local || (!s->all && (int)number != s->me &&
 	    !atomic_load_explicit(&share_head_of(s, s->me)->mapped[number], memory_order_relaxed)))
 		return false;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share_mem.c: the nodes' segments of message memory: made, mapped by the others, handed out in
- * pieces.
+ * share_mem.c: makes, maps and hands out the nodes' segments of message memory.
  *
- * A segment is a sparse memfd: pages that nobody touches cost nothing, and there is no name that
- * could be left behind. Others open it through /proc/PID/fd/FD.
+ * A segment is a sparse memfd: untouched pages cost nothing, and no name can be left behind. Others
+ * open it through /proc/PID/fd/FD.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 
 enum { PAGE = 4096 };
 
-/* Address space per segment: as much as the machine has memory, so that memory ends first. All
+/* Address space per segment: as much as the machine has memory, so that memory runs out first. All
  * segments of a host together must fit into the 47 bits of a process. */
 static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
 static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
@@ -42,7 +41,7 @@ static void set_segment(struct share *s, uint64_t bytes)
 	s->segment_bits = __builtin_ctzll(bytes);
 }
 
-/* A sparse file without a name; -1 when the system does not give us one. */
+/* A sparse file without a name; -1: the system provides none. */
 static int make_file(uint64_t bytes)
 {
 	int fd = memfd_create("chard", MFD_CLOEXEC);
@@ -74,7 +73,7 @@ const struct share_name *share_name(const struct share *s)
 	return &s->name;
 }
 
-/* Number the nodes of this host that offer a segment of our size, and this node in any case. */
+/* Number the nodes of this host that offer a segment of our size, and always this node. */
 static void number_nodes(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -94,7 +93,7 @@ static void number_nodes(struct cmi *m)
 	s->me = s->number[j->node];
 }
 
-/* Room for all segments. Nodes of one process have it in common: each maps its own segment there,
+/* Address space for all segments. Nodes of one process share it: each maps its own segment there,
  * and finds those of the others. */
 static char *reserve(const struct cmi *m, size_t all)
 {
@@ -112,7 +111,7 @@ static void unreserve(const struct share *s)
 		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
 }
 
-/* Reserve the room, and map our segment in its place. */
+/* Reserve the address space, and map our segment into it. */
 static int map_own(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -130,8 +129,8 @@ static int map_own(struct cmi *m)
 	return s->own == MAP_FAILED ? -errno : 0;
 }
 
-/* Where address space is short (a limit, valgrind): a small private segment, and the network for
- * all. */
+/* Where address space is short (a limit, valgrind): a small private segment, and all messages go
+ * through the network. */
 static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -149,15 +148,15 @@ static int map_alone(struct cmi *m)
 	return map_own(m);
 }
 
-/* Map another node's segment. If that does not work, because a container hides /proc, say, the pair
- * uses the network. */
+/* Map another node's segment. If that fails, because a container hides /proc, say, the pair uses
+ * the network. */
 static bool map_other(struct share *s, int number, const struct share_name *n)
 {
 	void *p;
 	int fd;
 
 	if (s->one_process)
-		return true; /* it is there, from the fence of share_agree on */
+		return true; /* mapped by that node, before the fence of share_agree */
 	fd = fd_of_process(n->pid, n->fd, O_RDWR);
 	if (fd < 0)
 		return false;
@@ -168,8 +167,8 @@ static bool map_other(struct share *s, int number, const struct share_name *n)
 }
 
 /* Relaxed, both: others read only after the fence of the second meeting. Nodes of one process are
- * not counted: the first one's segment may not be there yet, and each of them has all or the job
- * does not start. */
+ * not counted: the first one's segment may not be mapped yet, and if a node lacks any the job does
+ * not start. */
 static void map_others(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -216,8 +215,8 @@ int share_map(struct cmi *m, const struct share_name *names)
 	return 0;
 }
 
-/* A look at another node's segment costs two pages of tables, in each process for each node: with
- * 512 nodes on two cores it was a quarter of the time that the job took to start. */
+/* Reading another node's segment costs two pages of page tables, in each process for each node:
+ * with 512 nodes on two cores that was a quarter of the job's start-up time. */
 static void look_at_each(const struct cmi *m)
 {
 	struct share *s = m->share;
@@ -234,7 +233,7 @@ static void look_at_each(const struct cmi *m)
 	}
 }
 
-/* Relaxed: the fence has ordered it. */
+/* Relaxed: ordered by the fence. */
 static bool all_have_all(const struct share *s)
 {
 	return (s->me == 0 || share_head_of(s, s->me)->mapped[0]) &&
@@ -255,7 +254,7 @@ void share_agree(struct cmi *m)
 		machine_say("messages between nodes of one host pass through their memory");
 }
 
-/* If a pair is missing, the count is, too, so everybody knows. */
+/* If a pair is missing, the count is too low, which all see. */
 bool share_whole(const struct cmi *m)
 {
 	const struct share *s = m->share;
@@ -277,7 +276,7 @@ int share_pid(const struct share *s, int node)
 	return s->names[node].pid;
 }
 
-/* Relaxed, both: the kernel says that the process has ended, after all that it did. */
+/* Relaxed, both: the kernel reports the end of the process after all that it did. */
 void share_flee(const struct share *s)
 {
 	atomic_store_explicit(&share_head_of(s, s->me)->fled, true, memory_order_relaxed);
@@ -288,8 +287,8 @@ bool share_has_fled(const struct share *s, int node)
 	return atomic_load_explicit(&share_head_of(s, s->number[node])->fled, memory_order_relaxed);
 }
 
-/* The layer above declares free memory out of bounds. Before it is unmapped that must end, because
- * the addresses may become anybody's. */
+/* The layer above declares free memory out of bounds. That must end before it is unmapped, because
+ * the addresses may be used for something else. */
 #ifdef __SANITIZE_ADDRESS__
 void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
 static void in_bounds_again(const struct share *s)
@@ -353,7 +352,7 @@ void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p)
 	return p;
 }
 
-/* A hole in the file, for all who have mapped it; or private pages that are dropped. */
+/* Punch a hole in the file, for all that have mapped it; private pages are dropped. */
 bool share_back(struct share *s, void *p, size_t bytes)
 {
 	return !madvise(p, bytes, s->name.fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
@@ -374,8 +373,8 @@ uint64_t share_ref(const struct share *s, int node, const void *p, size_t bytes)
 	return share_reaches(s, node) ? share_name_of(s, p, bytes) : 0;
 }
 
-/* Nodes that reach each other number the segments of their host alike. The name has come in a
- * message; it must lie in that node's segment. */
+/* Nodes that reach each other number the segments of their host alike. The name came in a message;
+ * it must lie in that node's segment. */
 void *share_at(const struct share *s, int node, uint64_t name)
 {
 	const uint64_t offset = name & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);

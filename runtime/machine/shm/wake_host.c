@@ -7,8 +7,8 @@
 
 #include "../tools/fd_of.h"
 
-/* Read and write: so there is always a reader, and nobody gets SIGPIPE when the other one has
- * gone. */
+/* Read and write: so there is always a reader, and no process gets SIGPIPE when the other has
+ * ended. */
 enum { DOOR_FLAGS = O_RDWR | O_NONBLOCK };
 
 int wake_door_open(struct wake_door *door)
@@ -36,8 +36,7 @@ void wake_door_forget(int fd)
 		;
 }
 
-/* The process may have ended, and its number, or that of its pipe, may be something else's by
- * now. */
+/* The process may have ended, and its pid, or its pipe's inode, may have been reused. */
 static int open_door(int pid, const struct wake_door *door)
 {
 	const uint64_t inode = atomic_load_explicit(&door->inode, memory_order_relaxed);

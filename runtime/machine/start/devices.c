@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices.c: see devices.h. Two kinds of devices are left out. One whose address another host has,
- * too, which is how the bridges of Docker and libvirt look on every host. And one without hardware
- * in whose network no other host is, such as flannel's, or a bridge that only this host has, if
- * another device is in one network with every other host; where hosts are reached through routers
- * it might be the way.
+ * devices.c: see devices.h. Two kinds of devices are left out. First, one whose address another
+ * host has, too: the bridges of Docker and libvirt look like that on every host. Second, one
+ * without hardware in whose network no other host is (flannel's, or a bridge that only this host
+ * has), if another device shares a network with every other host; where hosts are reached through
+ * routers it might be the path.
  *
- * UCX_NET_DEVICES can only say what is to be used, and it is about devices for RDMA, too (UCX
- * 1.13). So where there are some, nothing is chosen.
+ * UCX_NET_DEVICES can only name the devices to be used, including those for RDMA (UCX 1.13). So
+ * where there are RDMA devices, nothing is chosen.
  */
 #include "devices.h"
 
@@ -26,7 +26,7 @@
 
 /* ---- this host ------------------------------------------------------------------------- */
 
-/** The bytes of an address of IP, or of a mask; *n_p: how many. */
+/** The bytes of an IP address or mask; *n_p: how many. */
 static const unsigned char *bytes_of(const struct sockaddr *s, size_t *n_p)
 {
 	if (s->sa_family == AF_INET) {
@@ -96,7 +96,7 @@ static uint64_t host_of_devices(void)
 	return stat("/proc/self/ns/net", &st) ? h : cmi_hash(h, &st.st_ino, sizeof st.st_ino);
 }
 
-/* One address for each device: of IP version 4, where it has one, as UCX takes it. */
+/* One address for each device: IPv4 if it has one, as UCX takes it. */
 void devices_look(struct devices *d)
 {
 	static const int families[] = {AF_INET, AF_INET6};
@@ -147,7 +147,7 @@ static bool has_rdma(void)
 	return any;
 }
 
-/** Whether one device leads to all other hosts by itself. */
+/** Whether one device leads to all other hosts. */
 static bool one_is_enough(const struct devices *d)
 {
 	for (int i = 0; i < d->n; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices.h: which network devices of this host can lead to the job's other hosts. UCX takes every
- * device that is up for a way to any host, and gives up a job when it connects by one that is none.
- * Main thread only.
+ * devices.h: which network devices of this host can lead to the job's other hosts. UCX assumes that
+ * every device that is up reaches every host, and gives up a job when a connection fails. Main
+ * thread only.
  */
 #ifndef DEVICES_H
 #define DEVICES_H
@@ -13,8 +13,7 @@
 
 enum { DEVICES_MOST = 16 };
 
-/** What other nodes need to know; it travels in the first meeting. Hashes; 0: there is no such
- * device. */
+/** What other nodes need to know; sent in the first meeting. Hashes; 0: there is no such device. */
 struct devices_name {
 	uint64_t host; /* of the kernel and the network namespace: equal for nodes that have the same
 		        * devices */
@@ -26,7 +25,7 @@ struct devices_name {
 struct devices {
 	struct devices_name name;
 	int n;
-	bool more;    /* than have room here */
+	bool more;    /* than fit here */
 	int n_others; /* nodes on other hosts that have been compared */
 	struct {
 		char device[IFNAMSIZ];
@@ -40,8 +39,8 @@ struct devices {
 void devices_look(struct devices *d);
 /** Note what another node has published. */
 void devices_compare(struct devices *d, const struct devices_name *other);
-/** When all are noted: if there are devices that lead nowhere, and others, name the others to UCX,
- * unless the user has named some. `said`: whose host it is, for a line about it; NULL: no line. */
+/** When all are noted: if some devices lead nowhere and others do not, name the others to UCX,
+ * unless the user has named some. `said`: the host's name for a line about it; NULL: no line. */
 void devices_choose(const struct devices *d, const char *said);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_names.c: see host_names.h. There is one name for each run of nodes on one host, in order,
- * each with its 0. Launchers fill one host after the other, so there are about as many names as
- * hosts.
+ * host_names.c: see host_names.h. One zero-terminated name for each run of nodes on one host, in
+ * order. Launchers fill one host after the other, so there are about as many names as hosts.
  */
 #include "host_names.h"
 

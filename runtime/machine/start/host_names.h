@@ -7,12 +7,11 @@
 
 struct cmi;
 
-/** Main, for one node after the other, when it is known on which host it is. `cap` bytes may be
- * read of the name. *used is
- * 0 at first. */
+/** Main, for one node after the other, when its host is known. `cap` bytes of the name may be read.
+ * *used is 0 at first. */
 void host_name_add(struct cmi *m, int node, size_t *used, const char *name, size_t cap);
 
-/** The name of a node's host; any thread. Only for lines about failures: it takes time. */
+/** The name of a node's host; any thread. Slow, so only for lines about failures. */
 const char *host_name(const struct cmi *m, int node);
 
 #endif

@@ -18,7 +18,7 @@
 
 static const char NAME_KEY[] = "table", WHAT[] = "the job's nodes";
 
-/** A file: this, then n_nodes + 1 offsets, then the values, one behind the other. */
+/** A file: this, then n_nodes + 1 offsets, then the values, concatenated. */
 struct head {
 	uint64_t nonce, n_nodes;
 	uint64_t at[]; /* of a node's value, from the beginning of the file */
@@ -29,7 +29,7 @@ static size_t head_bytes(const struct cmi *m)
 	return sizeof(struct head) + ((size_t)m->job.n_nodes + 1) * sizeof(uint64_t);
 }
 
-/* Without files the other nodes read for themselves. */
+/* Without files the other nodes read the launcher's data themselves. */
 static void make_files(struct host_table_name *n)
 {
 	n->pid = getpid();
@@ -83,15 +83,14 @@ int host_table_write(struct cmi *m, int which, const char *key, size_t cap)
 	((struct head *)(void *)all)->at[m->job.n_nodes] = used;
 	((struct head *)(void *)all)->n_nodes = (uint64_t)m->job.n_nodes;
 	((struct head *)(void *)all)->nonce = t->name.nonce;
-	/* A file that is short is found to be so by those that map it. */
+	/* Nodes that map a truncated file detect that. */
 	if (!rc && t->name.fd[which] >= 0)
 		(void)write_all(t->name.fd[which], all, used);
 	free(all);
 	return rc;
 }
 
-/* The offsets rise and lie in the file. The kernel may fill what is mapped from another process's
- * file with anything. */
+/* The offsets rise and lie in the file. Another process's file may contain anything. */
 static bool is_whole(const struct cmi *m, const struct head *h, size_t bytes)
 {
 	if (bytes < head_bytes(m) || h->nonce != m->table.name.nonce ||

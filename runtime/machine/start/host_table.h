@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_table.h: what all nodes have published under one key, read once for a host. Its first node,
- * as the launcher counts (boot_reader), reads the values and writes them into a file without a
- * name; the others map that. So a launcher answers N requests for each host, not for each node. A
- * node that cannot map the file reads for itself. Main thread only.
+ * host_table.h: what all nodes have published under one key, read once per host. Its first node, as
+ * the launcher counts (boot_reader), reads the values and writes them into a nameless file, which
+ * the others map. So a launcher answers N requests for each host, not for each node. A node that
+ * cannot map the file reads by itself. Main thread only.
  */
 #ifndef HOST_TABLE_H
 #define HOST_TABLE_H
@@ -20,12 +20,12 @@ enum { HOST_TABLES = 2 }; /* one for each meeting of exchange.c */
 struct host_table_name {
 	int32_t pid;
 	int32_t fd[HOST_TABLES];
-	uint64_t nonce; /* in the files, too: the process of this number may be another one */
+	uint64_t nonce; /* also in the files: the process of this number may be another one */
 };
 
-/** A part of struct cmi; all zero at first. */
+/** A member of struct cmi; all zero at first. */
 struct host_table {
-	int reader;  /* rank; -1: nobody reads for this node */
+	int reader;  /* rank; -1: no node reads for this one */
 	struct host_table_name name;
 	bool named;              /* the reader's name is known */
 	const char *map;         /* the values of `key`, NULL: there are none */
@@ -33,7 +33,7 @@ struct host_table {
 	const char *key;
 };
 
-/** Find out who reads; the reader makes its files and publishes their name. */
+/** Find out which node reads; the reader makes its files and publishes their name. */
 int host_table_open(struct cmi *m);
 /** The reader, when all have published: read the values, of at most `cap` bytes each, and write
  * them. */

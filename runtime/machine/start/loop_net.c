@@ -119,7 +119,7 @@ int loop_net_put(struct cmi_loop_net *net, int rank, const char *key, const void
 int loop_net_get(struct cmi_loop_net *net, int rank, const char *key, void *value, size_t cap,
 		 size_t *len_p)
 {
-	/* Acquire: pairs with the release in loop_net_put; the blob and all behind it are written. */
+	/* Acquire: pairs with the release in loop_net_put; the blob and all after it are written. */
 	const struct loop_blob *b =
 		atomic_load_explicit(&net->blobs[rank], memory_order_acquire);
 

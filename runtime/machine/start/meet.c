@@ -40,7 +40,7 @@ int meet_put(struct cmi *m, const char *key, const void *value, size_t len)
 	return rc;
 }
 
-/* In a job of few nodes each reads all by itself; a further fence would take longer. */
+/* In a job of few nodes each reads everything itself; a further fence would take longer. */
 enum { READ_ALONE_MOST = 8 };
 
 static bool is_collected(const struct cmi *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h: a clock that only goes forward. A look at it takes 25 ns. */
+/* clock.h: a monotonic clock. Reading it takes 25 ns. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

@@ -3,13 +3,12 @@
  * cmi_copy.h: copies of bytes from core to core, and all that the runtime knows of processors for
  * it.
  *
- * What such a copy costs is decided by cache lines: which core has the target's lines when it
- * begins, and which core reads them next. Callers say that by the function they choose. Which
- * instructions it means on which processor is decided here and in cmi_copy.c, and asked nowhere
- * else.
+ * Cache lines decide the cost: which core has the target's lines when the copy begins, and which
+ * core reads them next. Callers say that by the function they choose. The instructions for each
+ * processor are chosen here and in cmi_copy.c, and nowhere else.
  *
- * None of these orders anything: a store with release after the copy makes the bytes visible to
- * whoever sees it with acquire. Any thread; any alignment.
+ * None of these orders anything: a store with release after the copy makes the bytes visible to a
+ * reader that loads it with acquire. Any thread; any alignment.
  */
 #ifndef CMI_COPY_H
 #define CMI_COPY_H
@@ -28,16 +27,16 @@ extern "C" {
 
 enum {
 	CMI_LINE = 64,             /* bytes of a cache line */
-	/* Copies of so many bytes and more are large. At 20 kB a copy round the caches and memcpy were
-	 * equal, at 30 kB it took 0.75 of memcpy's time. */
+	/* Copies of this size and more are large. At 20 kB a copy around the caches and memcpy were equal,
+	 * at 30 kB it took 0.75 of memcpy's time. */
 	CMI_COPY_MIN = 24 * 1024,
 };
 
 /* ---- lines ---------------------------------------------------------------------------- */
 
-/** Begin to fetch the cache line of `p`, which may be any address, to be written. For plain x86-64
- * compilers turn __builtin_prefetch(p, 1) into a fetch for reading, and the line must come a second
- * time when it is written. */
+/** Begin to fetch the cache line of `p`, which may be any address, for writing. For plain x86-64
+ * compilers turn __builtin_prefetch(p, 1) into a fetch for reading, and writing fetches the line a
+ * second time. */
 static inline void cmi_own_line(const void *p)
 {
 #if defined(__x86_64__)
@@ -56,11 +55,10 @@ static inline void cmi_own_lines(const void *p, size_t n)
 
 static inline bool cmi_is_amd(void);
 
-/** Begin to fetch the line of `p`, at which another core looks all the time and which may soon be
- * written here; where that pays. On Intel handing a message to and fro took 0.88 of its time
- * without, round trips of 8 and 100 bytes 0.96 and 0.87 (Xeon, 11 runs in turn). On AMD (EPYC, both
- * cores in one cache) some round trips of 100 bytes took 1.0 and others 1.35, so nothing is fetched
- * there. */
+/** Begin to fetch the line of `p`, which another core polls and this one may soon write; where that
+ * pays. On Intel handing a message to and fro took 0.88 of its time without, round trips of 8 and
+ * 100 bytes 0.96 and 0.87 (Xeon, 11 runs in turn). On AMD (EPYC, both cores in one cache) some
+ * round trips of 100 bytes took 1.0 and others 1.35, so nothing is fetched there. */
 static inline void cmi_fetch_polled(const void *p)
 {
 	if (!cmi_is_amd())
@@ -71,14 +69,14 @@ static inline void cmi_fetch_polled(const void *p)
 
 static inline size_t cmi_own_most(void);
 
-/** memcpy of less than CMI_COPY_MIN bytes into memory that another core has read last, as it mostly
- * has a channel's receive buffer and the memory of a message. All lines are asked for before the
+/** memcpy of less than CMI_COPY_MIN bytes into memory that another core has read last, as mostly
+ * with a channel's receive buffer and the memory of a message. All lines are requested before the
  * first is written; memcpy by itself waits for a few at a time. In bare C (Intel Xeon; round trips,
  * each byte written and read) that took 0.76 of memcpy's time at 500 bytes, 0.82 at 1000, 0.79 at
- * 2000, 0.91 at 5000, 0.96 at 10000, 1.0 at 20000; where nobody else has the lines it is as fast.
+ * 2000, 0.91 at 5000, 0.96 at 10000, 1.0 at 20000; where no other core has the lines it is as fast.
  * On an AMD EPYC (family 25 model 17, both cores in one cache) channels took 0.97 at 600 bytes,
- * 0.86 at 1000, 0.99 at 1500; had all lines been asked for in longer copies, 1.06 at 2000 and 1.15
- * at 3000 to 10000. */
+ * 0.86 at 1000, 0.99 at 1500; requesting all lines in longer copies took 1.06 at 2000 and 1.15 at
+ * 3000 to 10000. */
 static inline void cmi_copy_shared(void *dst, const void *src, size_t n)
 {
 	if (n > CMI_LINE && n <= cmi_own_most())
@@ -88,8 +86,7 @@ static inline void cmi_copy_shared(void *dst, const void *src, size_t n)
 
 /* ---- large copies: n >= CMI_COPY_MIN ------------------------------------------------------ */
 
-/** Into memory of which it is not known which core has its lines, nor which core reads it next: the
- * memory of a message. */
+/** Into memory whose last and next readers are unknown: a message's. */
 void cmi_copy_bulk(void *dst, const void *src, size_t n);
 
 /** What cmi_copy_awaited remembers from copy to copy. One for each thread that copies, zeroed at
@@ -100,23 +97,23 @@ struct cmi_copy_way {
 };
 
 /** Into a buffer that a reader on another core has read last, waits for, and reads next: the
- * receive buffer of a channel. Where the data passes through caches, *told says meanwhile how far
- * the copy is, so that the reader may fetch lines with cmi_fetch_told while the rest is being
- * copied. `stamp` tells this copy from earlier ones into the buffer; its lower 32 bits count. *told
- * is the copier's to write, and only a hint: that all has come is for the caller to tell. */
+ * receive buffer of a channel. If the data passes through caches, *told reports the progress of the
+ * copy, so that the reader may fetch lines with cmi_fetch_told meanwhile. `stamp` distinguishes
+ * this copy from earlier ones into the buffer; its lower 32 bits count. Only the copier writes
+ * *told, which is a hint: the caller must signal the end of the copy. */
 #ifndef __cplusplus
 void cmi_copy_awaited(struct cmi_copy_way *way, void *dst, const void *src, size_t n,
 		      _Atomic uint64_t *told, uint64_t stamp);
 
-/** The reader, while it waits: fetch lines of `buf` from number *fetched on that `told` says are in
- * place in copy `stamp`, a bounded number of them, and count them. */
+/** The reader, while it waits: fetch lines of `buf` from number *fetched on that `told` reports for
+ * copy `stamp`, a bounded number of them, and count them. */
 void cmi_fetch_told(const void *buf, uint32_t *fetched, const _Atomic uint64_t *told,
 		    uint64_t stamp);
 #endif
 
 /* ---- private ------------------------------------------------------------------------------ */
 
-/** Whether caches are as AMD builds them: some things that pay on Intel's do not. */
+/** Whether caches are as AMD builds them: some optimisations for Intel do not pay there. */
 static inline bool cmi_is_amd(void)
 {
 #if defined(__x86_64__)
@@ -126,8 +123,8 @@ static inline bool cmi_is_amd(void)
 #endif
 }
 
-/** The most bytes for which asking for all lines first pays. AMD's memcpy asks by itself in longer
- * copies. */
+/** The most bytes for which requesting all lines first pays. AMD's memcpy does that itself in
+ * longer copies. */
 static inline size_t cmi_own_most(void)
 {
 	return cmi_is_amd() ? 1536 : CMI_COPY_MIN;

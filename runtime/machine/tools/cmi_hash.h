@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_hash.h: a hash of bytes, FNV-1a with 64 bits, continued over as many pieces as one likes.
- * For comparing what nodes think of themselves, not against anybody who means harm.
+ * cmi_hash.h: FNV-1a with 64 bits, which can be continued over any number of pieces. It compares
+ * data of nodes; it does not withstand an attacker.
  */
 #ifndef CMI_HASH_H
 #define CMI_HASH_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The hash of nothing, with which to begin. */
+/** The hash of no bytes: the start value. */
 #define CMI_HASH_START ((uint64_t)0xcbf29ce484222325u)
 
 /** `h` continued over n bytes. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_limits.c: what cmi_limits.h says.
+ * cmi_limits.c: see cmi_limits.h.
  *
- * /proc/self/cgroup names the process's control groups, a line each: "0::/a/b" in version 2, and
- * "4:memory:/a/b" in version 1. /proc/self/mountinfo says where they can be read: a mount shows the
+ * /proc/self/cgroup has a line for each control group of the process: "0::/a/b" in version 2,
+ * "4:memory:/a/b" in version 1. /proc/self/mountinfo says where they are mounted: a mount shows the
  * tree below its root. In a container the root is often the container's own group, and the names
  * lie above it; then the mount point itself is the group.
  */
@@ -30,7 +30,7 @@ static const struct tree trees[] = {
 	{ "cgroup", "memory", "memory.limit_in_bytes" },
 };
 
-/* Whether a list with commas has this word; the empty list has the empty word. */
+/* Whether a comma-separated list has this word; the empty list has the empty word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -77,7 +77,7 @@ static bool group_of(const char *proc, const struct tree *t, char path[PATH])
 	return found;
 }
 
-/* Where the tree is mounted, and which part of it. A line of mountinfo:
+/* Where the tree is mounted, and which subtree. A line of mountinfo:
  *
  *	35 31 0:32 ROOT POINT rw,relatime - cgroup cgroup rw,memory */
 static bool mount_of(const char *proc, const struct tree *t, char root[PATH], char point[PATH])
@@ -112,7 +112,7 @@ static uint64_t read_limit(const char *folder, const char *file)
 	return limit;
 }
 
-/* The part of the group's path below the mount's root; "" when the group is not below it. */
+/* The group's path relative to the mount's root; "" when the group is not below it. */
 static const char *below(const char *group, const char *root)
 {
 	size_t len = strcmp(root, "/") ? strlen(root) : 0;

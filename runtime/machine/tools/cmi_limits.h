@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cmi_limits.h: how much memory the system lets a process have.
- */
+/* cmi_limits.h: how much memory the system lets a process use. */
 #ifndef CMI_LIMITS_H
 #define CMI_LIMITS_H
 
@@ -14,8 +12,8 @@ uint64_t cmi_limit_shared(void);
 /** The bytes of address space that this process may have (ulimit -v); UINT64_MAX: no limit. */
 uint64_t cmi_limit_own(void);
 
-/** The control groups' part of cmi_limit_shared; tests give it files of their own. `proc` stands
- * for /proc/self, `root` goes before each mount point. UINT64_MAX: no limit is found. */
+/** The share of control groups in cmi_limit_shared; tests pass files of their own. `proc` stands
+ * for /proc/self, `root` is prefixed to each mount point. UINT64_MAX: no limit is found. */
 uint64_t cmi_limit_cgroups(const char *proc, const char *root);
 
 #endif

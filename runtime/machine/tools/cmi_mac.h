@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_mac.h: SipHash-2-4, a hash under a key of 128 bits. Who does not know the key cannot make the
- * hash of a text, not even after seeing those of others. J.-P. Aumasson, D. J. Bernstein: SipHash:
- * a fast short-input PRF, INDOCRYPT 2012.
+ * cmi_mac.h: SipHash-2-4, a hash under a key of 128 bits. Without the key the hash of a text cannot
+ * be forged, not even after seeing those of others. J.-P. Aumasson, D. J. Bernstein: SipHash: a
+ * fast short-input PRF, INDOCRYPT 2012.
  */
 #ifndef CMI_MAC_H
 #define CMI_MAC_H
@@ -42,8 +42,8 @@ static inline void mac_take(uint64_t v[4], uint64_t word)
 	v[0] ^= word;
 }
 
-/** The hash of n bytes. Words are taken as this machine stores them: all nodes of a job store them
- * alike. */
+/** The hash of n bytes. Words are read in this machine's byte order, which all nodes of a job
+ * share. */
 static inline uint64_t cmi_mac(struct cmi_key128 key, const void *bytes, size_t n)
 {
 	uint64_t v[4] = {key.k[0] ^ 0x736f6d6570736575u, key.k[1] ^ 0x646f72616e646f6du,

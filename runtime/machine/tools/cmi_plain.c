@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* All categories of "C" together are an object of libc's own, which needs no memory and is never
- * freed. */
+/* In libc "C" for all categories is a static object, which needs no memory and is never freed. */
 locale_t cmi_plain_begin(void)
 {
 	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_plain.h: numbers as C writes them, 0.5, where the program has chosen a locale that writes
- * 0,5. For what is read from the environment and from files, and for all lines of the runtime's
- * own. What a program prints with CkPrintf is in its locale.
+ * cmi_plain.h: numbers in C's notation, 0.5, even if the program has chosen a locale that writes
+ * 0,5. For input from the environment and files, and for all lines of the runtime. CkPrintf uses
+ * the program's locale.
  */
 #ifndef CMI_PLAIN_H
 #define CMI_PLAIN_H
@@ -10,7 +10,7 @@
 #include <locale.h>
 #include <stddef.h>
 
-/** From here to cmi_plain_end this thread reads and writes plainly. Allocates nothing. */
+/** From here to cmi_plain_end this thread uses C's notation. Allocates nothing. */
 locale_t cmi_plain_begin(void);
 void cmi_plain_end(locale_t before);
 

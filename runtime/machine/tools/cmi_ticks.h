@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_ticks.h: the time as cheaply as it can be had, for those who look at it twice per message:
- * the processor's counter where the kernel trusts it, else CLOCK_MONOTONIC. ckrun includes this,
- * too, so it needs libc only.
+ * cmi_ticks.h: the cheapest clock, for callers that read it twice per message: the processor's
+ * counter where the kernel trusts it, else CLOCK_MONOTONIC. ckrun includes this, too, so it needs
+ * libc only.
  */
 #ifndef CMI_TICKS_H
 #define CMI_TICKS_H
@@ -12,12 +12,11 @@
 #include <time.h>
 
 
-/** Whether the kernel itself tells the time by the processor's counter. Then it has checked that
- * the counter runs at one speed, and alike on all cores. */
+/** Whether the kernel itself uses the processor's counter as its clock: it has then checked that
+ * the counter has a constant rate and is synchronised between cores. */
 bool cmi_counter_is_sound(void);
 
-/** Ticks of the counter, or ns. With the counter 10 ns less than a look at CLOCK_MONOTONIC, or
- * better. */
+/** Ticks of the counter, or ns. The counter takes at least 10 ns less than CLOCK_MONOTONIC. */
 static inline uint64_t cmi_ticks(bool counter)
 {
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fd_of.h: open what another process of the host, or this one, has open under a number. */
+/* fd_of.h: open a file that another process of the host, or this one, has open. */
 #ifndef FD_OF_H
 #define FD_OF_H
 

@@ -2,9 +2,9 @@
 /*
  * ucx.c: the UCX back end's context and workers; its table of operations.
  *
- * Where the user sets a variable of UCX, his value counts; the settings here are for the others.
- * The reasons are at each setting. Written for UCX 1.13; nothing here depends on which of its two
- * protocol engines (UCX_PROTO_ENABLE) is on.
+ * A UCX variable that the user sets takes precedence; the settings here are defaults, each with its
+ * reason. Written for UCX 1.13; nothing here depends on which of its two protocol engines
+ * (UCX_PROTO_ENABLE) is on.
  */
 #include "ucx_int.h"
 
@@ -23,9 +23,9 @@
 
 /* ---- settings ---------------------------------------------------------------------- */
 
-/** ckrun makes a folder for UCX's files, and removes it, where it knows that nodes may not share
- * their memory. Where one finds that out by itself, because its mmap has failed, say, the folder's
- * name is empty, and files elsewhere would outlive a node that is killed. */
+/** ckrun makes, and removes, a folder for UCX's files where it knows that nodes may not share their
+ * memory. Where a node only finds that out itself, because its mmap has failed, say, the folder's
+ * name is empty, and files elsewhere would outlive a killed node. */
 static bool files_would_stay(void)
 {
 	const char *folder = getenv("CK_UCX_DIR");
@@ -33,8 +33,8 @@ static bool files_would_stay(void)
 	return folder && !*folder;
 }
 
-/** Whether UCX may use its posix transport: where the user's UCX_TLS leaves room for it; without
- * one, where nodes of this host cannot reach each other through their memory. */
+/** Whether UCX may use its posix transport: where the user's UCX_TLS allows it; without UCX_TLS,
+ * where nodes of this host cannot reach each other through their memory. */
 static bool posix_is_possible(const struct cmi *m)
 {
 	static const char *const NAMES[] = {"posix", "sm", "shm", "all", "^"};
@@ -46,7 +46,7 @@ static bool posix_is_possible(const struct cmi *m)
 	return !tls && !share_whole(m) && !files_would_stay() && !m->apart;
 }
 
-/** Without these settings UCX would end badly later on, so they must not get lost. */
+/** Without these settings UCX would fail later, so a failure to set one must be noticed. */
 static void set_variable(const char *name, const char *value)
 {
 	if (setenv(name, value, 0))
@@ -54,21 +54,21 @@ static void set_variable(const char *name, const char *value)
 }
 
 /** Options of UCX's posix transport can only be set by the environment: in 1.13 ucp_config_modify
- * says Success and does nothing. UCX warns of variables that nobody reads, so they are set only
- * when posix will read them. */
+ * returns success without any effect. UCX warns of unused variables, so they are set only when
+ * posix reads them. */
 static void set_posix_options(const struct cmi *m)
 {
 	const char *folder = cmi_env_text("CK_UCX_DIR");
 
 	if (!posix_is_possible(m))
 		return;
-	/* A node that is killed while UCX makes a file leaves it. The launcher removes this folder. */
+	/* A node killed while UCX makes a file leaves it behind. The launcher removes this folder. */
 	if (folder && access(folder, W_OK | X_OK))
 		cmi_env_refuse("CK_UCX_DIR", folder, "a folder to write to");
 	if (folder)
 		set_variable("UCX_POSIX_DIR", folder);
-	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with
-	 * 8 KB. Never 64 KB or more: UCX keeps the length in 16 bits and cuts messages short. */
+	/* Segments of 32 KB: messages of 10 to 30 KB have fewer fragments and are twice as fast as with 8
+	 * KB. Never 64 KB or more: UCX keeps the length in 16 bits and truncates messages. */
 	set_variable("UCX_POSIX_SEG_SIZE", "32k");
 	/* Receive buffers in small steps: a worker takes 0.5 MB instead of 4 MB. */
 	set_variable("UCX_POSIX_RX_BUFS_GROW", "64");
@@ -76,26 +76,25 @@ static void set_posix_options(const struct cmi *m)
 	set_variable("UCX_POSIX_ERROR_HANDLING", "y");
 }
 
-/** Whether UCX will open its tcp transport; no where that is not sure. */
+/** Whether UCX will open its tcp transport; false if that is uncertain. */
 static bool tcp_is_certain(const struct cmi *m)
 {
 	const char *tls = getenv("UCX_TLS"), *devices = getenv("UCX_NET_DEVICES");
 
 	if (devices && strchr(devices, ':'))
-		return false; /* a port of an RDMA device, and perhaps nothing else */
+		return false; /* a port of an RDMA device, and perhaps no other */
 	if (!tls)
 		return spans_hosts(m) || m->apart;
 	return tls[0] == '^' ? !strstr(tls, "tcp") : strstr(tls, "tcp") || strstr(tls, "all");
 }
 
-/** The same holds for UCX's tcp transport. */
+/** The same for UCX's tcp transport. */
 static void set_tcp_options(const struct cmi *m)
 {
-	/* What is larger than a segment travels in several. With UCX's 64 KB such a segment is a little
-	 * larger than the kernel's largest packet (GSO), and the rest becomes a packet of its own each
-	 * time: 12 % at 500 kB. 61 kB is the largest that is a single packet with Ethernet's usual MTU of
-	 * 1500 and with 9000; two of them in a segment take
-	 * 0.86 to 0.96 of the time from 100 kB on. */
+	/* What is larger than a segment takes several. With UCX's 64 KB such a segment is a little larger
+	 * than the kernel's largest packet (GSO), and the excess becomes a packet of its own each time: 12
+	 * % at 500 kB. 61 kB is the largest that is a single packet with Ethernet's usual MTU of 1500 and
+	 * with 9000; two of them in a segment take 0.86 to 0.96 of the time from 100 kB on. */
 	if (tcp_is_certain(m))
 		set_variable("UCX_TCP_RX_SEG_SIZE", "122k");
 }
@@ -120,19 +119,18 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 	int rc;
 
 	/* Segments of sysv are a scarce resource of the whole system and outlive a killed process. cma
-	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has
-	 * no tcp at all, because every worker would open a listener. posix makes files in /dev/shm, which
-	 * a node that is killed at the wrong moment leaves behind; only what would have no other way in
-	 * its host needs it. Between user namespaces UCX takes posix for a way and finds out too late that
-	 * it is none, and the kernel refuses cma's copies. */
+	 * stays in: without it UCX adds a tcp lane between processes of one host. A job on one host has no
+	 * tcp at all, because every worker would open a listener. posix makes files in /dev/shm, which a
+	 * node killed at the wrong moment leaves behind; it is only for nodes that have no other transport
+	 * within their host. Between user namespaces UCX chooses posix and fails too late, and the kernel
+	 * refuses cma's copies. */
 	rc = set_option(config, "TLS", m->apart ? "^sysv,posix,cma" : !posix_is_possible(m) ? "^sysv,posix"
 				       : spans_hosts(m) ? "^sysv" : "^sysv,tcp");
 	/* For 10 to 100 KB eager is 1.8 times (shared memory) to 5 times (tcp) faster than rendezvous,
-	 * which very large messages ask for by themselves (ucx_am.c). */
+	 * which very large messages request themselves (ucx_am.c). */
 	if (!rc)
 		rc = set_option(config, "RNDV_THRESH", "inf");
-	/* The launcher sees a death first. This is for the case that it does not; UCX's default is 20
-	 * s. */
+	/* A fallback for deaths that the launcher does not notice; UCX's default is 20 s. */
 	if (!rc)
 		rc = set_option(config, "KEEPALIVE_INTERVAL", "1s");
 	return rc;
@@ -210,7 +208,7 @@ fail:
 /* ---- workers ----------------------------------------------------------------------- */
 
 /* SERIALIZED, not SINGLE: the PE's thread uses the worker alone, but when the PE has stopped the
- * main thread takes it down. UCX takes no lock in either mode. */
+ * main thread destroys it. UCX takes no lock in either mode. */
 static ucs_status_t worker_open(struct ucx_pe *w, ucp_context_h context)
 {
 	const ucp_worker_params_t params = {
@@ -306,12 +304,12 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 		return true;
 	if (base->holds)
 		ucx_batch_pass(base);
-	/* UCX's own thread watches a transport that no endpoint uses, and a wake-up can get lost there (1
-	 * start of a job of 2 nodes in 13 hung). So there is an endpoint before anybody sleeps. */
+	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
+	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
 	if (!w->ep)
 		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes]);
 	/* BUSY: events have come since the last progress. After any other failure a sleep might not end
-	 * either. In both cases another round follows. */
+	 * either. In both cases progress again. */
 	return ucp_worker_arm(w->worker) == UCS_OK;
 }
 
@@ -349,8 +347,8 @@ static void ucx_close(struct cmi *m)
 {
 	struct ucx *u = m->back;
 
-	/* A node that closes its endpoints looks dead to one that does not know yet. So all wait here
-	 * until everybody has stopped; from then on lost connections mean nothing. */
+	/* A node that closes its endpoints looks dead to one that has not stopped. So all wait here until
+	 * all have stopped; from then on lost connections are no errors. */
 	if (m->job.n_nodes > 1 && meet_fence(m))
 		machine_say("node %d closes without the others", m->job.node);
 	u->closing = true;

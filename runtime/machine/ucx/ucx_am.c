@@ -2,19 +2,19 @@
 /*
  * ucx_am.c: messages and puts as UCX active messages.
  *
- * The sender hands UCX the whole message, head and payload in one piece; it is UCX's until the send
- * completes. The receiver leaves the message in the buffer in which it came where that pays, and
- * copies it into the scheduler's pool elsewhere.
+ * The sender hands UCX the whole message, head and payload in one piece; UCX owns it until the send
+ * completes. The receiver leaves the message in its receive buffer where that pays, and copies it
+ * into the scheduler's pool elsewhere.
  *
  * Order: UCX calls the handler for one endpoint's active messages in the order of the sends, but
  * the data of a rendezvous message comes later than the call. So whatever arrives from the same
- * source behind an unfinished rendezvous is kept in a queue of that source and delivered behind it.
- * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one
- * nobody looks at the queues.
+ * source after an unfinished rendezvous is queued for that source and delivered after it.
+ * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one the
+ * queues are not used.
  *
- * Large puts go over tcp in pieces, which the receiver copies to their places. UCX would put such a
- * put together in a buffer of its own first. The pieces of a put follow each other, so what has
- * come of it tells where the next one goes.
+ * Large puts go over tcp in pieces, which the receiver copies into place; UCX would first assemble
+ * such a put in a buffer of its own. The pieces of a put follow each other, so the bytes received
+ * so far give the next offset.
  */
 #include "ucx_int.h"
 
@@ -28,31 +28,31 @@
 #include "../shm/msg_local.h"
 #include "../base/msg_stack.h"
 
-/* Messages of so many bytes and more travel by rendezvous. Eager would still be slightly faster,
- * but UCX would allocate all of them at the receiver, without any flow control. */
+/* Messages of this size and more travel by rendezvous. Eager would still be slightly faster, but
+ * UCX would allocate all of them at the receiver, without any flow control. */
 enum { RNDV_MIN = 4 << 20 };
 
-/* Up to so many bytes a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its
- * head names the source. A larger one carries its source in the active message's header as well,
- * because the header is all that has come of a rendezvous when the handler runs. */
+/* Up to this size a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its head
+ * names the source. A larger one names its source also in the active message's header, because that
+ * is all that has come of a rendezvous when the handler runs. */
 enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
 
-/* Up to so many bytes are sent to tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8
- * kB behind the heads. */
+/* Up to this size data is sent over tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8
+ * kB after the headers. */
 enum { TCP_PACK_MAX = 8000 };
 
-/* A put over tcp of so many bytes and more travels in pieces of this size. A piece fits into UCX's
- * segment (ucx.c) with its header, so UCX hands it over where it came. */
+/* A put over tcp of this size and more is sent in pieces of this size. A piece with its header fits
+ * into UCX's segment (ucx.c), so UCX delivers it in place. */
 enum { TCP_PIECE = 60 << 10 };
 
-/* A message that stays in its receive buffer holds a whole segment (32 KB). Below this size a copy
- * costs no more than the reader pays anyway for touching the data, and very small messages do not
- * come in a buffer that could be kept. */
+/* A message that stays in its receive buffer occupies a whole segment (32 KB). Below this size a
+ * copy costs no more than the reader pays anyway for touching the data, and very small messages do
+ * not come in a buffer that could be kept. */
 enum { HOLD_MIN = 512 };
 
-/* At most so many buffers of one wire are held. The limit is hard: when UCX's shared-memory
- * transport runs out of receive buffers (SHMMNI or /dev/shm full), it drops messages without a
- * word. */
+/* The most buffers of one wire that messages may occupy. The limit is hard: when UCX's
+ * shared-memory transport runs out of receive buffers (SHMMNI or /dev/shm full), it drops messages
+ * silently. */
 enum { HOLD_MAX = 128 };
 
 /** An arrival that waits for its data or for its turn. */
@@ -68,10 +68,10 @@ struct late {
 	void *body;             /* a put's data, malloc */
 };
 
-/** What has come of a put in pieces; one for each source. */
+/** The received prefix of a put in pieces; one for each source. */
 struct put_pieces {
 	struct cmi_put_wire wire; /* the first one's; all have the same */
-	size_t at;                /* where the next one goes; 0: none is under way */
+	size_t at;                /* offset of the next piece; 0: none is under way */
 };
 
 struct late_queue {
@@ -89,12 +89,12 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 	ucp_request_free(request);
 	if (status != UCS_OK) {
 		ucx_failed(e->w, e->pe, "cannot send to", status);
-		return; /* closing: no scheduler is left that could take it back */
+		return; /* closing: no scheduler is left to take it back */
 	}
 	w->m->client.msg_free(w->owner, m);
 }
 
-/* `what` is what the data is of, for ucx_pack.c. */
+/* `what`: the kind of data, for ucx_pack.c. */
 static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *header,
 				  size_t header_len, void *what, const void *data, size_t bytes,
 				  ucp_request_param_t *param)
@@ -124,7 +124,7 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 	};
 	ucs_status_ptr_t request;
 
-	/* While UCX has the message no queue does, so its link can carry the endpoint. */
+	/* While UCX has the message no queue does, so its link can point to the endpoint. */
 	m->next = (struct cmi_msg *)e;
 	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data,
 			    bytes, &param);
@@ -154,11 +154,10 @@ static void put_sent(void *request, ucs_status_t status, void *arg)
 		op->done(op);
 }
 
-/* Whether the kernel would copy it slowly. It copies to the beginning of a page, behind UCX's head
- * of 13 bytes, and AMD's processors copy ten times slower to a place that is 1 to 15 bytes behind
- * the source's in its page. Messages do not lie so
- * (scheduler/memory.c). With a copy of what does, round trips of 10 kB to 200 kB take 0.7 to 0.85
- * of the time. */
+/* Whether the kernel would copy it slowly. It copies to the beginning of a page, after UCX's header
+ * of 13 bytes, and AMD's processors copy ten times slower to an address that is 1 to 15 bytes after
+ * the source's offset in its page. Messages avoid such offsets (scheduler/memory.c). With a copy of
+ * other data, round trips of 10 kB to 200 kB take 0.7 to 0.85 of the time. */
 static bool is_at_a_page(const void *src)
 {
 	enum { PAGE = 4096, BEFORE = 2, WITHIN = 15 };
@@ -183,7 +182,7 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 		ucx_batch_put_alone(e, &op->wire, src, bytes);
 		return;
 	}
-	/* Of several pieces only the last one may be so small that UCX looks here. */
+	/* Only the last piece of several may be so small that UCX looks here. */
 	op->src = src;
 	op->bytes = bytes;
 	request = hand_over(e, AM_PUT, &op->wire, sizeof op->wire, op, src, bytes, &param);
@@ -301,7 +300,7 @@ static void late_deliver(struct late *l)
 	free(l);
 }
 
-/** Deliver what is complete and first in its source's queue. */
+/** Deliver arrivals that are complete and first in their source's queue. */
 static void late_drain(struct ucx_pe *w, int src_pe)
 {
 	struct late_queue *q = &w->late[src_pe];
@@ -320,7 +319,7 @@ static bool source_is_late(const struct ucx_pe *w, int src_pe)
 	return __builtin_expect(w->n_late > 0, 0) && w->late[src_pe].head;
 }
 
-/* ---- checks on what the wire says ---------------------------------------------------- */
+/* ---- checks of received data --------------------------------------------------------- */
 
 void ucx_check_source(const struct ucx_pe *w, int src_pe)
 {
@@ -380,8 +379,8 @@ static void rndv_received(void *request, ucs_status_t status, size_t length, voi
 		rndv_done(l);
 }
 
-/** Fetch the data of a rendezvous. `l` enters its queue before the fetch begins, because UCX may
- * complete it and call back before ucp_am_recv_data_nbx returns. */
+/** Fetch the data of a rendezvous. `l` is queued before the fetch begins, because UCX may complete
+ * it and call back before ucp_am_recv_data_nbx returns. */
 static void rndv_fetch(struct late *l, void *desc, void *into)
 {
 	const ucp_request_param_t param = {
@@ -498,7 +497,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
 		l = late_new(w, wire.src_pe);
 		l->wire = wire;
-		l->wire.bytes = 0; /* a rendezvous brings it in one */
+		l->wire.bytes = 0; /* a rendezvous is not split */
 		l->bytes = bytes;
 		l->body = cmi_alloc(bytes, "an arriving put");
 		rndv_fetch(l, data, l->body);
@@ -524,8 +523,8 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
 	return ucp_worker_set_am_recv_handler(w->worker, &param);
 }
 
-/* Without PERSISTENT_DATA: with it UCX first copies what did not come in a buffer that can be kept
- * into one of its own, and we would copy it once more. */
+/* No PERSISTENT_DATA: with it UCX first copies data whose buffer cannot be kept into one of its
+ * own, and we would copy it once more. */
 int ucx_am_open(struct ucx_pe *w)
 {
 	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx_batch.c: small messages and puts for one PE travel together where each send costs a system
- * call (tcp).
+ * ucx_batch.c: combines small messages and puts for one PE where each send costs a system call
+ * (tcp).
  *
- * The first one of a scheduler pass is sent at once, so a program that waits for single messages
- * waits no longer. Those that follow it in the same pass are copied into a segment, which is sent
- * when the pass ends, when it is full, or when its first record has waited for HOLD_NS. What is too
- * large to be copied sends the segment ahead of itself. So the order of the sends to a PE is the
- * order in which they arrive, as before.
+ * The first one of a scheduler pass is sent at once, so single messages are not delayed. Later ones
+ * of the pass are copied into a segment, which is sent when the pass ends, when it is full, or when
+ * its first record has waited for HOLD_NS. Before a message that is too large to be copied, the
+ * segment is sent. So messages to a PE still arrive in the order of the sends.
  *
- * A segment is a block of the scheduler's pool: a head, which does not travel, and records.
+ * A segment is a block of the scheduler's pool: a head, which is not sent, and records.
  *
  *   record of a message:  kind, bytes | the message, of which kind and bytes stand where its link was
  *   record of a put:      kind, bytes | struct cmi_put_wire | the data
@@ -28,12 +27,12 @@
 
 enum {
 	RECORD_ALIGN = 8,
-	/* A copy of so many bytes takes a third of the system call that it saves. */
+	/* Copying this many bytes takes a third of the system call that it saves. */
 	RECORD_MOST = 30 << 10,
-	/* What fits into one segment of UCX (ucx.c), and is one packet of the kernel. With 32 kB streams
-	 * of 1 to 30 kB had 0.6 to 0.8 of the rate. */
+	/* Fits into one segment of UCX (ucx.c), and is one packet of the kernel. With 32 kB streams of 1
+	 * to 30 kB had 0.6 to 0.8 of the rate. */
 	SEGMENT_BYTES = (60 << 10) - sizeof(struct cmi_msg),
-	/* A handler that sends now and then does not keep what it has sent for longer. */
+	/* The longest that a handler that sends now and then delays its messages. */
 	HOLD_NS = 20 * 1000,
 };
 
@@ -55,7 +54,7 @@ static size_t padded(size_t bytes)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/** Send the records behind the head of `m`, which is UCX's from now on. */
+/** Send the records after the head of `m`, which UCX owns from now on. */
 static void segment_send(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
 {
 	m->route = bytes; /* for ucx_pack.c: a segment has no other use for it */
@@ -71,8 +70,8 @@ void ucx_batch_send(struct ucx_ep *e)
 		segment_send(e, m, e->used);
 }
 
-/** Room for a record behind those that wait. NULL: nothing waits, and the caller sends by itself,
- * now. */
+/** Space for a record after those that wait. NULL: nothing waits, and the caller sends now, by
+ * itself. */
 static void *record_add(struct ucx_ep *e, enum record_kind kind, size_t bytes)
 {
 	struct cmi_pe *w = &e->w->base;
@@ -154,7 +153,7 @@ uint64_t ucx_batch_pass(struct cmi_pe *base)
 	uint64_t now = machine_now_ns(), longest = 1;
 
 	base->holds = false;
-	/* Sending takes memory, and may run callbacks; neither sends anything. */
+	/* Sending allocates, and may run callbacks; neither sends anything. */
 	while (w->open) {
 		struct ucx_ep *e = w->open;
 
@@ -232,9 +231,9 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	return UCS_OK;
 }
 
-/* Where each arrival is answered, or comes as an answer, there are as many sends; in a stream there
- * are the receiver's credits, one for several arrivals. Before this PE has an endpoint it does not
- * know whether it has tcp. */
+/* If each arrival is an answer or is answered, there are as many sends; in a stream there are only
+ * the receiver's credits, one for several arrivals. Without an endpoint this PE does not know yet
+ * whether it uses tcp. */
 void ucx_windows(struct ucx_pe *w)
 {
 	const bool stream = 2 * w->n_sent < (unsigned)w->came;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ucx_ep.c: the ways to other PEs: endpoints, what they can do, how they fail and how they
- * close. */
+/* ucx_ep.c: endpoints: connections to other PEs, their capabilities, how they fail and close. */
 #include "ucx_int.h"
 
 #include <stdio.h>
@@ -24,7 +23,7 @@ enum { CLOSE_TIMEOUT_S = 5 };
 /* ---- what UCX chose ---------------------------------------------------------------- */
 
 /** Whether a text that UCX prints names one of these transports. UCX 1.13 has no query for the
- * lanes of an endpoint; the printed form ("rc_mlx5/mlx5_0:1") is all there is. */
+ * lanes of an endpoint, only the printed form ("rc_mlx5/mlx5_0:1"). */
 static bool names_transport(const char *text, const char *const *names)
 {
 	for (; *names; names++)
@@ -36,7 +35,7 @@ static bool names_transport(const char *text, const char *const *names)
 static const char *const RMA_TRANSPORTS[] = {" rc_", ":rc_", " dc_", ":dc_", "ugni_rdma", NULL};
 static const char *const TCP_TRANSPORTS[] = {":tcp/", " tcp/", NULL};
 
-/** The text is complete. While it was printed nobody could say that there is no memory for it. */
+/** The text is complete. Only now can a lack of memory for it be reported. */
 static void close_text(FILE *f, char *const *text)
 {
 	if (fclose(f) || !*text)
@@ -79,7 +78,7 @@ bool ucx_context_has_rma(ucp_context_h context)
 /* How long a launcher may take from a node's death to ours; 10 to 50 ms were measured. */
 enum { LAUNCHER_US = 300 * 1000 };
 
-/** What the user can do about a way that is none. */
+/** What the user can do about an unreachable node. */
 static const char *advice(ucs_status_t status)
 {
 	if (status == UCS_ERR_SHMEM_SEGMENT)
@@ -97,8 +96,8 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 
 	if (u->closing)
 		return;
-	/* If that node has died the launcher knows, says so and ends us. We let it, for what we saw is
-	 * only the consequence. If we are still here afterwards, it is for us to tell. */
+	/* If that node has died, the launcher knows, reports it and ends us: what we saw is only the
+	 * consequence. If we are still here afterwards, we report it. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
 		    what, pe, node, host_name(m, node), ucs_status_string(status), advice(status));
@@ -139,7 +138,7 @@ struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
 	e->pe = pe;
 	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);
 	/* Transports that cannot report a dead peer (some for RDMA, and posix when
-	 * UCX_POSIX_ERROR_HANDLING=n) are still better than none; the launcher watches the processes. */
+	 * UCX_POSIX_ERROR_HANDLING=n) are better than none; the launcher watches the processes. */
 	if (status != UCS_OK)
 		status = ep_create(e, UCP_ERR_HANDLING_MODE_NONE);
 	if (status != UCS_OK)

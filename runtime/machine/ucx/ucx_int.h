@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx_int.h: what the files of the UCX back end share.
+ * ucx_int.h: shared by the files of the UCX back end.
  *
  *   ucx.c     context, workers, progress, open and close; it calls the others
  *   ucx_am.c  messages and puts by active message, both directions
@@ -9,9 +9,8 @@
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
  *   ucx_ep.c  endpoints; it calls none of the others
  *
- * There is one context per node and one worker per PE. Only its PE touches a worker and the
- * worker's endpoints, until all PEs have stopped; then cmi_close takes them down on the main
- * thread.
+ * There is one context per node and one worker per PE. Only its PE uses a worker and the worker's
+ * endpoints, until all PEs have stopped; then cmi_close destroys them on the main thread.
  */
 #ifndef UCX_INT_H
 #define UCX_INT_H
@@ -26,18 +25,18 @@ enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_FIRST = AM_MESSAGE, AM_LAST 
 
 struct ucx {
 	ucp_context_h context;
-	bool true_rma;   /* some transport writes remote memory by itself */
+	bool true_rma;   /* some transport has RMA */
 	bool closing;    /* main thread, after all PEs have stopped */
 	pthread_mutex_t lock; /* guards foreign */
 	struct foreign *foreign; /* registrations of memory that is not ours */
 	ucp_datatype_t packed[AM_LAST + 1]; /* ucx_pack.c's, by what is sent */
 };
 
-/** The way to one remote PE; made on first use. */
+/** The connection to one remote PE; made on first use. */
 struct ucx_ep {
 	struct ucx_pe *w;
 	int pe;
-	bool rma; /* one of its lanes writes remote memory by itself */
+	bool rma; /* one of its lanes has RMA */
 	bool tcp; /* each send is a system call */
 	ucp_ep_h ep;
 	/* ucx_batch.c's, of an endpoint over tcp: */
@@ -58,7 +57,7 @@ struct ucx_pe {
 	ucp_worker_h worker;
 	int event_fd;
 	int poll_period;
-	int n_held;              /* receive buffers that messages live in */
+	int n_held;              /* receive buffers that contain live messages */
 	struct ucx_ep **ep;      /* [n_pes], NULL until first use; itself NULL until then */
 	struct ucx_remote *remotes;
 	struct ucx_ep *open;     /* those used since the last pass; a list */
@@ -66,9 +65,9 @@ struct ucx_pe {
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 	struct windows windows;
-	int came, until_windows; /* large arrivals from their last turn to the next one, and from now to
-				  * it */
-	unsigned n_sent;         /* active messages since their last turn */
+	int came, until_windows; /* large arrivals since the last call of windows_turn, and until the
+				  * next */
+	unsigned n_sent;         /* active messages since then */
 };
 
 static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
@@ -80,7 +79,7 @@ static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
 
 struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe);
 
-/** The endpoint to `pe`, which is made now if need be. Never NULL: a failure ends the job. */
+/** The endpoint to `pe`, made now if necessary. Never NULL: a failure ends the job. */
 static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
 {
 	if (__builtin_expect(w->ep && w->ep[pe], 1))
@@ -90,21 +89,21 @@ static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
 
 /** Main, when all PEs have stopped. */
 void ucx_eps_close(struct ucx_pe *w);
-/** Progress until a request is over; false when it does not end in time. */
+/** Progress until a request completes; false when it does not in time. */
 bool ucx_await(struct ucx_pe *w, ucs_status_ptr_t request);
-/** Whether some transport of the context writes remote memory by itself. */
+/** Whether some transport of the context has RMA. */
 bool ucx_context_has_rma(ucp_context_h context);
 
-/** End the job over a failed operation. It returns only while the machine is closing: then failures
- * mean nothing, and nobody above may be called any more. */
+/** End the job because of a failed operation. Returns only while the machine is closing: then
+ * failures are ignored, and the layer above may not be called any more. */
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status);
 
 /* ucx.c */
 
-/** The turn of the windows has come. */
+/** It is time for windows_turn. */
 void ucx_windows(struct ucx_pe *w);
 
-/** Something of `bytes` has come. */
+/** `bytes` bytes have arrived. */
 static inline void ucx_came(struct ucx_pe *w, size_t bytes)
 {
 	if (bytes > WINDOW_SEGMENT && --w->until_windows == 0)
@@ -124,8 +123,8 @@ bool ucx_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes);
 /** End the job if no PE of another node has that number. */
 void ucx_check_source(const struct ucx_pe *w, int src_pe);
-/** Hand over an arrival, or keep it behind those of its source that wait. The message is the
- * callee's; the data stays the caller's. */
+/** Deliver an arrival, or queue it after earlier ones of its source. The callee owns the message;
+ * the data stays the caller's. */
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes);
@@ -133,14 +132,14 @@ void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const vo
 /* ucx_pack.c */
 
 /** Make u->packed: datatypes for a struct cmi_msg, a segment of ucx_batch.c, and a struct cmi_op. A
- * send with one of them gets that as its buffer, and 1 as its count. */
+ * send with one of them passes that as its buffer, and 1 as its count. */
 int ucx_packs_open(struct ucx *u) __attribute__((warn_unused_result));
 void ucx_packs_close(struct ucx *u);
 
 /* ucx_batch.c: endpoints over tcp only */
 
-/** Put `m` behind what waits. True: it is ours no more. False: the caller sends it by itself, and
- * nothing waits. */
+/** Append `m` to the batch. True: it is ours no more. False: the caller sends it by itself, and the
+ * batch is empty. */
 bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m);
 /** The same for a put. True: the data has been copied. */
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
@@ -148,10 +147,10 @@ bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void
 /** Send a put, or a piece of one, now, in a segment of its own: from a copy of the data. */
 void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
 			 size_t bytes);
-/** Send what waits for one PE; nothing may wait. */
+/** Send the batch for one PE, which may be empty. */
 void ucx_batch_send(struct ucx_ep *e);
-/** A pass of the scheduler has ended: send all that waits. Returns how long something has waited at
- * most, in ns, and 1 if nothing has. Only while w->holds is set. */
+/** A pass of the scheduler has ended: send all batches. Returns the longest wait in one, in ns, and
+ * 1 if nothing has waited. Only while w->holds is set. */
 uint64_t ucx_batch_pass(struct cmi_pe *w);
 ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
 			       size_t bytes, const ucp_am_recv_param_t *param);

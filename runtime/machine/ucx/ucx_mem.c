@@ -6,10 +6,10 @@
  *
  *   | base, 8 bytes | shared, 8 bytes | pid, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
  *
- * The base names the chunk within its node, so many attachments to one chunk share one unpacked
- * key. The process that made the key is in it because UCX (1.13) crashes when it unpacks a key over
- * posix whose process has ended. Memory that the host's nodes share reaches this file only for
- * other hosts. Of all other memory a neighbour can map only what UCX itself allocated.
+ * The base names the chunk within its node, so attachments to one chunk share one unpacked key. The
+ * key contains its process because UCX (1.13) crashes when it unpacks a posix key whose process has
+ * ended. Memory that the host's nodes share reaches this file only for other hosts. Of other memory
+ * a neighbour can map only what UCX itself allocated.
  */
 #include "ucx_int.h"
 
@@ -48,7 +48,7 @@ struct ucx_remote {
 
 /* ---- own side ----------------------------------------------------------------------- */
 
-/** Make the key of registered memory; without UCX's part when there is no room for it. */
+/** Make the key of registered memory; without UCX's data if it does not fit. */
 static void key_make(struct ucx *u, ucp_mem_h mem, const struct mem_key_head *mem_head,
 		     struct cmi_key *key_p)
 {
@@ -66,7 +66,7 @@ static void key_make(struct ucx *u, ucp_mem_h mem, const struct mem_key_head *me
 	ucp_rkey_buffer_release(packed);
 }
 
-/** Register memory that is there. */
+/** Register existing memory. */
 static ucs_status_t map_existing(struct ucx *u, const void *addr, size_t bytes, ucp_mem_h *mem_p)
 {
 	const ucp_mem_map_params_t params = {
@@ -78,8 +78,8 @@ static ucs_status_t map_existing(struct ucx *u, const void *addr, size_t bytes, 
 	return ucp_mem_map(u->context, &params, mem_p);
 }
 
-/* Only a transport that writes remote memory by itself has a use for the registration. Without it
- * other hosts send their puts as messages. */
+/* Only a transport with RMA needs the registration. Without it other hosts send their puts as
+ * messages. */
 static int shared_chunk_map(struct ucx *u, struct mem_chunk *c)
 {
 	const struct mem_key_head head = {(uintptr_t)c->base, c->shared};
@@ -153,8 +153,8 @@ static struct foreign *foreign_register(struct ucx *u, const void *addr, size_t 
 	return f;
 }
 
-/* Where no transport writes remote memory by itself, a registration is of no use: UCX would emulate
- * the put by an active message and an acknowledgement, which is slower than cmi_put_am. */
+/* Without RMA a registration is useless: UCX would emulate the put by an active message and an
+ * acknowledgement, which is slower than cmi_put_am. */
 void ucx_foreign_key(struct cmi *m, const void *addr, size_t bytes, struct cmi_key *key_p)
 {
 	struct ucx *u = m->back;
@@ -203,8 +203,7 @@ static struct ucx_remote *remote_find(struct ucx_pe *w, int pe, const struct cmi
 	return r;
 }
 
-/* On this host. A process that has ended, but for whom nobody has waited yet, has no executable
- * either. */
+/* On this host. A process that has ended, but has not been waited for, has no executable either. */
 static bool has_ended(const struct cmi *m, int pe, const struct cmi_key *key)
 {
 	const struct cmi_job *job = &m->job;
@@ -314,11 +313,11 @@ static bool step_over(struct cmi_op *op, ucs_status_ptr_t request)
 	return !UCS_PTR_IS_PTR(request);
 }
 
-/** Write the word that the reader trusts, with one store and exactly once. Where the memory is
- * mapped here, UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice: a
- * writer that is preempted between the two brings the word back after the reader has re-armed it. A
- * network adapter writes it once, as far as the reader sees, and so does the target's own progress
- * where UCX emulates the put. */
+/** Write the word that the reader polls, with one store and exactly once. If the memory is mapped
+ * here, UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice: a writer
+ * preempted between the two would restore the word after the reader has re-armed it. A network
+ * adapter writes it once, as far as the reader sees, and so does the target's own progress where
+ * UCX emulates the put. */
 static bool store_tail_word(struct cmi_op *op, const struct ucx_remote *tail)
 {
 	const ucp_request_param_t param = put_param(op);
@@ -332,9 +331,9 @@ static bool store_tail_word(struct cmi_op *op, const struct ucx_remote *tail)
 	return true;
 }
 
-/** Go on until a step does not complete at once (false) or all are complete (true). The flush
+/** Continue until a step does not complete at once (false) or all are complete (true). The flush
  * orders body and tail. ucp_worker_fence would not: with UCX's newer protocols the two take
- * different routes, depending on their size, and nearly every tail overtakes its body. */
+ * different lanes, depending on their size, and nearly every tail overtakes its body. */
 static bool put_advance(struct cmi_op *op)
 {
 	const ucp_request_param_t param = put_param(op);
@@ -374,7 +373,7 @@ bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_
 	const struct ucx_remote *r = (const struct ucx_remote *)body;
 	const ucp_request_param_t param = put_param(op);
 
-	ucx_batch_send(r->e); /* what was sent before goes before */
+	ucx_batch_send(r->e); /* earlier sends go first */
 	op->state = PUT_BODY;
 	if (bytes > 0 && !step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey,
 						    &param)))
@@ -389,6 +388,6 @@ bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src,
 	const ucp_request_param_t param = put_param(op);
 
 	ucx_batch_send(r->e);
-	op->state = PUT_TAIL; /* nothing comes after this put */
+	op->state = PUT_TAIL; /* this put has no later step */
 	return step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey, &param));
 }

@@ -2,9 +2,9 @@
 /*
  * window.c: see window.h.
  *
- * UCX does not hand out its sockets, but its event descriptor is an epoll. /proc/self/fdinfo says,
- * a line for each, what an epoll watches ("tfd: 29 events: ..."). So connections of others, of a
- * host program say, are never touched.
+ * UCX does not expose its sockets, but its event descriptor is an epoll. /proc/self/fdinfo lists
+ * what an epoll watches, a line each ("tfd: 29 events: ..."). So other connections, of a host
+ * program say, are never touched.
  */
 #include "window.h"
 
@@ -18,11 +18,11 @@
 #include "../base/cmi_alloc.h"
 
 enum {
-	/* The worker's epoll, and in it the one of UCX's tcp transport. */
+	/* The worker's epoll, and inside it that of UCX's tcp transport. */
 	DEPTH = 2,
-	/* A turn for one connection is a system call or two, against so many arrivals of 8 us and more
+	/* A turn for one connection costs one or two system calls, and this many arrivals of 8 us and more
 	 * each. The kernel decides about a window when the first full segment has come, so the first turns
-	 * follow each other. */
+	 * follow each other immediately. */
 	TURN_EACH = 16,
 	/* Turns, a power of 2. A look takes 20 us, and 1 us for each connection. */
 	LOOK_EACH = 256,
@@ -36,7 +36,7 @@ static int option(int fd, int level, int name)
 	return getsockopt(fd, level, name, &value, &size) ? 0 : value;
 }
 
-/** What the window may be: as much less than the kernel allows as the room is of the buffer. */
+/** The bound: the kernel's window minus the same share as WINDOW_ROOM has of the buffer. */
 static int below(int window, int buffer)
 {
 	const int room = WINDOW_ROOM < buffer / 2 ? WINDOW_ROOM : buffer / 2;
@@ -49,7 +49,7 @@ static bool set(int fd, int window)
 	return !setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
 }
 
-/* A window that is not as we left it is what the kernel allows now. 0: not connected yet. */
+/* A window that differs from our setting is what the kernel allows now. 0: not connected yet. */
 static void adjust(struct window *w, int fd, bool stream)
 {
 	const int window = option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP);
@@ -81,7 +81,7 @@ static void found(struct windows *s, int fd, bool stream)
 	adjust(&s->of[fd], fd, stream);
 }
 
-/** What is no epoll has no such lines. */
+/** Descriptors other than epolls have no such lines. */
 static void look(struct windows *s, int epoll_fd, int depth, bool stream)
 {
 	char path[40], line[128];

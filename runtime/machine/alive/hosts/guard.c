@@ -18,14 +18,14 @@
 #include "pulse.h"
 
 enum {
-	TCP_FLAGS_AT = 13, /* in a TCP header, at which a filter of a TCP socket begins */
+	TCP_FLAGS_AT = 13, /* in a TCP header, where a filter of a TCP socket begins */
 	TCP_SYN = 0x02,
 	IP_SOURCE_AT = 12,
-	LOOPBACK = 127, /* nobody of this host is kept out: he has its address anyway */
+	LOOPBACK = 127, /* this host's own addresses are always let in */
 	FIXED = 8,      /* instructions besides those for addresses */
 };
 
-/** The addresses of all hosts; what the kernel takes at most. */
+/** The addresses of all hosts; the kernel's limit. */
 enum { ADDRESSES_MOST = (BPF_MAXINSNS - FIXED) / 2 };
 
 static const struct sock_filter ACCEPT = BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
@@ -69,8 +69,7 @@ static size_t sort_unique(unsigned *address, size_t n)
 	return out;
 }
 
-/** Whether a port that a socket listens on is in the address of one of our PEs, where UCX has
- * written it. */
+/** Whether a listening port occurs in the address of one of our PEs, as UCX wrote it. */
 static bool is_of_ucx(const struct cmi *m, uint16_t port)
 {
 	const struct wire_addresses *a = &m->addresses;
@@ -80,7 +79,7 @@ static bool is_of_ucx(const struct cmi *m, uint16_t port)
 	return memmem(a->bytes + begin, end - begin, &port, sizeof port) != NULL;
 }
 
-/** The port in network order of a TCP socket that listens at an address of IPv4; 0: it is none. */
+/** The port, in network order, of a TCP socket that listens at an IPv4 address; 0: it does not. */
 static uint16_t listens(int fd)
 {
 	struct sockaddr_in at;

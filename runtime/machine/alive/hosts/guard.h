@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard.h: who may connect to the TCP ports of UCX.
+ * guard.h: restricts who may connect to the TCP ports of UCX.
  *
- * UCX's tcp transport takes connections from everybody. What comes behind the number with which
- * they begin is trusted: random bytes there end the process, and whoever speaks the protocol can
+ * UCX's tcp transport accepts connections from everybody and trusts what follows the number with
+ * which they begin: random bytes there end the process, and anybody who speaks the protocol can
  * send messages. UCX lets us neither choose whom it listens to, nor see by which connection a
- * message came, so no word of ours can be asked for first. But the kernel can drop the first packet
- * of a connection: with CK_GUARD=1 a filter on each of these sockets lets only connections from
- * addresses of the job's hosts begin. Packets of connections that exist cost two instructions of
- * the filter.
+ * message came, so we cannot authenticate first. But the kernel can drop the first packet of a
+ * connection: with CK_GUARD=1 a filter on each of these sockets accepts connections only from
+ * addresses of the job's hosts. Packets of established connections cost two instructions of the
+ * filter.
  *
- * It is not the default: where a router in between changes the sender's address, the job's own
- * connections would be dropped.
+ * It is not the default: where a router rewrites the sender's address, the job's own connections
+ * would be dropped.
  */
 #ifndef GUARD_H
 #define GUARD_H
@@ -25,8 +25,8 @@ struct sock_filter;
  * hosts. */
 void guard_start(struct cmi *m);
 
-/** For tests: the instructions for n addresses of IPv4, in host order; returns how many they are, 2
- * * n + 8. */
+/** For tests: the instructions for n IPv4 addresses in host order; returns their number, 2 * n +
+ * 8. */
 size_t guard_program(const unsigned *address, size_t n, struct sock_filter *f);
 
 #endif

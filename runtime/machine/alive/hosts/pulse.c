@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pulse.c: see pulse.h. Main opens and closes; in between all state is the thread's, except
+ * pulse.c: see pulse.h. Main opens and closes; in between the thread owns all state, except
  * `wanted`.
  */
 #include "pulse.h"
@@ -31,44 +31,44 @@
 
 enum { DEFAULT_S = 30, MOST_S = 1000000 };
 
-/* Questions in CK_PEER_TIMEOUT. A link is known to be away from the first question that goes
- * unanswered, so its time is measured to a 64th; and a network under load may drop some. Twice as
- * many are remembered. */
+/* Questions in CK_PEER_TIMEOUT. A link counts as lost from the first unanswered question on, so
+ * that time is accurate to a 64th; and a loaded network may drop some. Twice as many are
+ * remembered. */
 enum { ASKED_TIMES = 64, ASKED_KEPT = 2 * ASKED_TIMES };
 
-/* Of a time in which this thread had no core, so much counts: of a process that was stopped nothing
- * is known. */
+/* Of a time in which this thread had no core, at most this much counts: nothing is known about
+ * it. */
 enum { AGED_MOST = 4 }; /* times the time between two questions */
 
-/* Until a neighbour has answered once it is asked more often, for so long. All nodes come here at
+/* Until a neighbour has answered once it is asked more often, for this long. All nodes start at
  * about the same time, so an answer takes as long as a packet does. */
 static const uint64_t GREET_NS = 1000 * 1000 * 1000, GREET_EVERY_NS = 20 * 1000 * 1000;
 
-/* A node that is silent for CK_PEER_TIMEOUT has so much longer, or the time between two questions,
- * for an answer that is on its way. Meanwhile the nodes that miss one tell each other, and the
- * lowest speaks. The others end when they hear of it; if they do not, they speak themselves after
- * so much longer: it may have had its answer, or not be heard. */
+/* Extra time, or the time between two questions if that is longer, for the answer of a node that
+ * was silent for CK_PEER_TIMEOUT. Meanwhile the nodes that miss one tell each other, and the lowest
+ * prints the line. The others end when they hear of it; otherwise they print it themselves after
+ * MUTE_NS: the lowest may have had its answer, or be unreachable. */
 static const uint64_t GRACE_NS = 100 * 1000 * 1000, MUTE_NS = 2ull * 1000 * 1000 * 1000;
 
-/* Of two nodes that miss each other only the lower can be sure to speak for both, as nothing comes
- * through between them. The other one waits so long for the launcher to end it. */
+/* Of two nodes that miss each other only the lower is sure to print for both, as no packet passes
+ * between them. The other one waits this long for the launcher to end it. */
 static const uint64_t LATER_NS = 1000 * 1000 * 1000;
 
-/* A line takes so long to the launcher once it has been read from the pipe, for which we wait so
- * long at most. The launcher throws away what comes after the end. */
+/* A line needs this long to reach the launcher once it has been read from the pipe, for which we
+ * wait READ_MOST_US at most. The launcher discards what comes after the end. */
 enum { SPEAK_US = 100 * 1000, READ_MOST_US = 1000 * 1000, READ_LOOK_US = 1000 };
 
-/* A bit of `wanted` for each own device that a connection uses, and one for the connection. */
+/* A bit of `wanted` for each of our devices that a connection uses, and one for the connection. */
 enum { WANTED = 0x80 };
 _Static_assert(PULSE_RAILS <= 7, "bits of wanted");
 
 /** A node that we ask. */
 struct peer {
 	int node;
-	bool warned; /* of answers that never came */
+	bool warned; /* that it has never answered */
 	uint64_t since_ns;
 	uint64_t lost_ns;            /* since when it counts as lost; 0: it does not */
-	uint64_t heard[PULSE_RAILS]; /* the number of the last question that it has answered; 0: of none */
+	uint64_t heard[PULSE_RAILS]; /* the last question that it has answered, by number; 0: none */
 	uint64_t heard_ns[PULSE_RAILS]; /* when that answer came */
 };
 
@@ -81,18 +81,18 @@ struct pulse {
 	struct peer *peer;       /* [n_peers] */
 	int n_peers, n_room;
 	int *peer_of;            /* [n_nodes], -1: we do not ask it */
-	unsigned char *left;     /* [n_nodes], it has said good-bye */
+	unsigned char *left;     /* [n_nodes], it has left in good order */
 	unsigned char *asks;     /* [n_nodes], it has asked us */
-	/* [n_nodes], WANTED and devices. PEs set bits, the thread reads them at its next turn. Relaxed:
-	 * nothing else comes with it. */
+	/* [n_nodes], WANTED and devices. PEs set bits, the thread reads them at its next turn. Relaxed: no
+	 * other data depends on it. */
 	_Atomic unsigned char *wanted;
 	uint64_t turn_ns;        /* begin of the last turn, and of the last questions to all */
 	uint64_t asked_ns;
-	uint64_t age_ns;         /* what of all the time counts: this thread had a core */
+	uint64_t age_ns;         /* the time that counts: this thread had a core */
 	uint64_t n_asked;        /* questions to all; they have numbers from 1 on */
 	uint64_t asked_age[ASKED_KEPT]; /* of the last ones, by number */
-	bool said;               /* something about nodes that never answer: one line is enough */
-	int claimed;             /* the lowest node that was about to say that one is lost, and when; see
+	bool said;               /* the warning about nodes that never answer is printed; one is enough */
+	int claimed;             /* the lowest node that claims that one is lost, and when; see
 				  * lowest_claim */
 	uint64_t claimed_ns;
 	int end_fd;              /* main writes it, when the thread is to end */
@@ -136,7 +136,7 @@ static void add_wanted(struct pulse *p)
 			add_peer(p, node);
 }
 
-/* UCX prints "tcp/eth0", with a number or a blank behind it. */
+/* UCX prints "tcp/eth0", followed by a number or a blank. */
 static bool names_device(const char *lanes, const char *device)
 {
 	char name[IFNAMSIZ + 4] = "tcp/";
@@ -190,15 +190,14 @@ static void send_to_all(struct pulse *p, enum pulse_kind kind, int about, uint64
 			send_to(p, p->peer[i].node, kind, about, stamp);
 }
 
-/** Somebody has said to people that the node is lost. All nodes that we ask do the same, and we
- * end. */
+/** Another node has reported the loss. All nodes that we ask are told, and we end. */
 static _Noreturn void follow(struct pulse *p, int about)
 {
 	send_to_all(p, PULSE_LOST, about, 0);
 	die_quietly(p->m, 1);
 }
 
-/** The lowest node that is about to speak; INT_MAX: none. A claim that nothing came of is
+/** The lowest node that is about to report; INT_MAX: none. A claim without a report is
  * forgotten. */
 static int lowest_claim(const struct pulse *p)
 {
@@ -261,7 +260,7 @@ static void take_packets(struct pulse *p)
 			take_packet(p, way, &q, &from);
 }
 
-/** Sleep until a packet comes, the thread is to end, or for so long. */
+/** Sleep until a packet comes, the thread is to end, or the time is over. */
 static bool nap(struct pulse *p, uint64_t ns)
 {
 	struct pollfd fds[PULSE_RAILS + 1] = {{.fd = p->end_fd, .events = POLLIN}};
@@ -284,7 +283,7 @@ static void print_time(uint64_t heard_ns, char *text, size_t cap)
 		text[0] = 0;
 }
 
-/** What UCX has over this rail, as far as it has told us. */
+/** Whether UCX uses this rail, as far as it has told us. */
 static bool in_use(const struct pulse *p, const struct peer *peer, int rail)
 {
 	int way = pulse_net_way(&p->net, &rails_of(p, peer->node)[rail]);
@@ -312,7 +311,7 @@ static void say_lost(const struct pulse *p, const struct peer *peer, int rail, b
 		    (int)(p->patience_ns / 1000000000u));
 }
 
-/** Until the launcher has read what we have said, if it reads by a pipe. */
+/** Wait until the launcher has read our line, if it reads from a pipe. */
 static void wait_for_reader(void)
 {
 	struct stat st;
@@ -352,8 +351,8 @@ static void warn(struct pulse *p, struct peer *peer)
 		host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
 }
 
-/** For how long a rail that has answered once has been silent: since the first question behind the
- * one answered last. What it did before that question is not known. */
+/** How long a rail that has answered once has been silent: since the first question after the last
+ * one that it answered. */
 static uint64_t silent_for(const struct pulse *p, const struct peer *peer, int rail)
 {
 	uint64_t first = peer->heard[rail] + 1;
@@ -364,7 +363,7 @@ static uint64_t silent_for(const struct pulse *p, const struct peer *peer, int r
 }
 
 /** Whether a node is silent: on all rails, or on one over which UCX sends to it. *rail_p: the rail
- * to speak of. */
+ * to report. */
 static bool is_silent(const struct pulse *p, const struct peer *peer, int *rail_p, bool *others_p)
 {
 	int newest = -1, used = -1;
@@ -384,7 +383,7 @@ static bool is_silent(const struct pulse *p, const struct peer *peer, int *rail_
 	return *rail_p >= 0;
 }
 
-/** How long a node that is silent has still to answer, before we speak. */
+/** How much longer a silent node may take to answer. */
 static uint64_t grace(const struct pulse *p, const struct peer *peer, uint64_t every_ns)
 {
 	const int me = p->m->job.node;
@@ -397,7 +396,7 @@ static uint64_t grace(const struct pulse *p, const struct peer *peer, uint64_t e
 	return ns;
 }
 
-/** Each look decides anew, so a node that answers after all is not lost. */
+/** Each check starts afresh, so a node that answers after all is not lost. */
 static void judge(struct pulse *p, struct peer *peer, uint64_t every_ns)
 {
 	const uint64_t now = machine_now_ns();
@@ -428,7 +427,7 @@ static void ask_all(struct pulse *p, uint64_t now)
 	send_to_all(p, PULSE_ASK, -1, p->n_asked);
 }
 
-/** One turn. `every_ns` is between questions. Returns how long nothing is to be done. */
+/** One turn. `every_ns` is the time between questions. Returns the time until the next turn. */
 static uint64_t turn(struct pulse *p, uint64_t every_ns)
 {
 	const uint64_t most = AGED_MOST * every_ns;

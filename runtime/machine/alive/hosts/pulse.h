@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pulse.h: to notice that another host, or the link to it, is lost.
+ * pulse.h: detects the loss of another host or of the link to it (heartbeats).
  *
- * A process that dies is the launcher's matter, or its neighbour's (neighbour.h). But when a cable
- * is pulled, or a host is switched off or stops, nobody says anything: the kernel repeats what was
- * sent for a quarter of an hour, and what waits for an answer waits for ever. So in a job of
- * several hosts each node has a thread that asks others over UDP whether they live, and answers
- * such questions. It is a thread because a PE may compute for as long as it likes.
+ * The launcher, or a neighbour (neighbour.h), notices the death of a process. But when a cable is
+ * pulled, or a host is switched off or stops, no event tells: the kernel retransmits for a quarter
+ * of an hour, and a wait for an answer lasts for ever. So in a job of several hosts each node has a
+ * thread that asks others over UDP whether they live, and answers such questions. It is a thread
+ * because a PE may compute for as long as it likes.
  *
  * A node asks its neighbours in a binary tree of all nodes, and the nodes to which it has
- * connections (pulse_watch). The tree alone is enough to notice a lost host or a job that falls
- * apart, as some edge of it is cut. Connections find the way that is lost between two hosts which
- * others still reach, and the one of several rails.
+ * connections (pulse_watch). The tree alone detects a lost host and a job that falls apart, as some
+ * edge of it is cut. Connections detect a lost path between two hosts that others still reach, and
+ * one lost rail of several.
  *
  * A node is guarded from its first answer on. Questions have numbers, and an answer says that its
- * node lived when it was asked that. So a node is known to be silent since the first question
- * behind the one answered last, and never loses its job by an absence of less than CK_PEER_TIMEOUT
- * seconds. When it has been silent for longer, and has not answered in a moment of grace either,
- * the one who asked says so in one line, ends the job and tells its own neighbours, which tell
- * theirs: each side of a net that has fallen apart ends. Where several notice it the lowest speaks,
- * and each of the others if it hears no end. Packets are signed with a key of the job.
+ * node lived when that question was asked. So a node is known to be silent since the first question
+ * after the last one answered, and an absence of less than CK_PEER_TIMEOUT seconds never ends a
+ * job. After a longer silence and a short grace period the node that asked prints one line, ends
+ * the job and tells its own neighbours, which tell theirs: each side of a split network ends. If
+ * several notice, the lowest prints, and each of the others if it hears of no end. Packets are
+ * signed with a key of the job.
  */
 #ifndef PULSE_H
 #define PULSE_H
@@ -34,16 +34,16 @@ struct pulse_name;
 /** Main, job known. Opens the sockets in a job of several hosts, unless CK_PEER_TIMEOUT is 0; then
  * m->pulse is set. */
 void pulse_open(struct cmi *m);
-/** Main. What node `node` has published. */
+/** Main. Record what node `node` has published. */
 void pulse_learn(struct cmi *m, int node, const struct pulse_name *name);
-/** Main, when all are learnt. Asks the neighbours, waits a moment for their first answers, and
+/** Main, when all are learnt. Asks the neighbours, waits briefly for their first answers, and
  * starts the thread. */
 void pulse_start(struct cmi *m);
-/** Main, when all nodes have passed the last fence. Says good-bye; frees m->pulse. */
+/** Main, when all nodes have passed the last fence. Announces the departure; frees m->pulse. */
 void pulse_close(struct cmi *m);
 
-/** Main, after pulse_start. All nodes' addresses of IPv4, in host order, some of them several
- * times; the caller frees them. There is a pulse. */
+/** Main, after pulse_start. All nodes' IPv4 addresses in host order, possibly with repetitions; the
+ * caller frees them. m->pulse is set. */
 unsigned *pulse_addresses(const struct cmi *m, size_t *n_p);
 
 /** Any thread. There is a connection to that node now. `lanes` is UCX's text about it, which names

@@ -77,7 +77,7 @@ void pulse_net_print(const struct pulse_rail *r, char *text, size_t cap)
 
 /* ---- which devices ------------------------------------------------------------------- */
 
-/** Whether a list with commas has the word. */
+/** Whether a comma-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -90,8 +90,8 @@ static bool lists(const char *list, const char *word)
 	return false;
 }
 
-/** A global address of a device that is up, and that is named, or is a loopback or not, as
- * asked. */
+/** Whether it is a global address of a device that is up, is in `only`, and is a loopback or not,
+ * as requested. */
 static bool usable(const struct ifaddrs *a, const char *only, bool loopback)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)a->ifa_addr;
@@ -138,7 +138,7 @@ static void open_one(struct pulse_net *net, const struct ifaddrs *a)
 	net->n++;
 }
 
-/** One address for each device: of IP version 4, where it has one. */
+/** One address for each device: IPv4 if it has one. */
 static void open_all(struct pulse_net *net, const struct ifaddrs *all, const char *only,
 		     bool loopback)
 {
@@ -214,7 +214,7 @@ void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rai
 bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p,
 		       struct pulse_rail *from_p)
 {
-	/* Whoever sends rubbish all the time must not keep the caller here. */
+	/* Bounded, because a flood of rubbish must not keep the caller here. */
 	for (int i = 0; i < 64; i++) {
 		struct sockaddr_storage s;
 		socklen_t len = sizeof s;
@@ -223,7 +223,7 @@ bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet
 		if (n < 0 && (errno == EAGAIN || errno == EBADF || errno == ENOTSOCK))
 			return false;
 		if (n != sizeof *p || p->magic != MAGIC || p->to != net->node || p->mac != mac_of(net, p))
-			continue; /* a stranger's; or an error that the network reports for an earlier packet */
+			continue; /* a stranger's, or the network's error for an earlier packet */
 		*from_p = from_socket((struct sockaddr *)&s);
 		return true;
 	}
