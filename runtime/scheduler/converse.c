@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * converse.c: messages and handlers for programs, csd.h: the functions of pe.h and node.h, found
- * by name in the library and with the PE taken from the thread.
+ * converse.c: messages and handlers for programs, csd.h: the functions of pe.h and node.h as
+ * library symbols, for the PE of the calling thread.
  */
 #include "thread/thread.h"
 

@@ -5,7 +5,7 @@
  * same job; both may be mixed freely with chares.
  *
  * A message begins with a struct cmi_msg, and has one owner. Sending gives it away; the scheduler
- * of the target PE gives it to the handler, which frees it, keeps it or sends it on. A PE's
+ * of the target PE gives it to the handler, which frees it, keeps it or forwards it. A PE's
  * handlers run one at a time, each to its end.
  *
  *	struct ping { struct cmi_msg head; int n; };
@@ -19,7 +19,7 @@
  *	CmiSetHandler(p, h_ping);
  *	CmiSyncSendAndFree(1, sizeof *p, p);
  *
- * Everything is called on a PE: in an entry method, a handler, a timer's function, a thread
+ * All functions are called on a PE: in an entry method, a handler, a timer's function, a thread
  * (cth.h).
  */
 #ifndef CSD_H
@@ -39,12 +39,11 @@ struct pe;
 
 /* ---- handlers and messages ------------------------------------------------------------- */
 
-/** Takes ownership of `m`. Runs on the PE that the message was sent to. */
+/** Takes ownership of `m`. Runs on the target PE. */
 typedef void (*CmiHandler)(struct pe *pe, struct cmi_msg *m);
 
-/** Make `fn` a handler, and return its number, which is the same on all nodes because all register
- * the same handlers in the same order: a difference ends the job when it starts. `name` must stay
- * valid.
+/** Make `fn` a handler, and return its number. All nodes register the same handlers in the same
+ * order, so the numbers agree; a difference ends the job at start. `name` must stay valid.
  *
  * Where    in an initnode function. Later it aborts. */
 int CmiRegisterHandler(const char *name, CmiHandler fn);
@@ -54,17 +53,16 @@ int CmiMyPe(void);
 int CmiNumPes(void);
 
 /** Memory for a message of `bytes` bytes, its struct cmi_msg included; the caller's. Payload and
- * handler are to be filled in. Never NULL: no memory aborts. */
+ * handler are to be filled in. Never NULL: a lack of memory aborts. */
 void *CmiAlloc(size_t bytes);
 
-/** Free a message of CmiAlloc or one that a handler was given; on any PE of the node that owns
- * it. */
+/** Free a message of CmiAlloc or of a handler; on any PE of the node that owns it. */
 void CmiFree(void *m);
 
 void CmiSetHandler(void *m, int handler);
 
-/** Send the first `bytes` bytes of a message, which may be fewer than it was made with, to a PE of
- * the job. Takes ownership; never blocks. What one PE sends to another is handled in the order of
+/** Send the first `bytes` bytes of a message, possibly fewer than it was made with, to a PE of the
+ * job. Takes ownership; never blocks. Messages from one PE to another are handled in the order of
  * sending. Quiescence detection counts the message like a call. Aborts when there is no such PE. */
 void CmiSyncSendAndFree(int pe, size_t bytes, void *m);
 
@@ -88,14 +86,14 @@ enum {
 	CcdPERIODIC_10ms,
 	CcdPERIODIC_100ms,
 	CcdPERIODIC_1s,
-	CcdQUIET_100ms, /* as CcdPERIODIC_100ms, for functions that will never do anything for the job: the watchdog does not
-			 * count on them, and may find the job at rest */
+	CcdQUIET_100ms, /* as CcdPERIODIC_100ms, for functions that never do anything for the job: the
+			 * watchdog ignores them, and may find the job quiescent */
 	CCD_N_CONDITIONS
 };
 
 /** Call fn(arg) on this PE when the condition is raised next. Returns a number for
  * CcdCancelCallOnCondition. While a function waits for CcdPROCESSOR_STILL_IDLE, an idle PE does not
- * sleep, but raises it again and again. */
+ * sleep, but raises it repeatedly. */
 int CcdCallOnCondition(int condition, CcdVoidFn fn, void *arg);
 /** The same, every time. */
 int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg);

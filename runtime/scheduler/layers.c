@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layers.c: the layers of a node, the scheduler's own first: their start and stop, and the upcalls
- * that they answer. */
+/* layers.c: starts and stops the layers of a node, the scheduler's own first, and collects the
+ * upcalls that they answer. */
 #include "layers.h"
 #include "rooms.gen.h"
 #include "watch/watch.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node.c: a node's life. The main thread is PE 0 of the node; the others get threads. All PEs go
- * through the same stages, with a barrier of the node's threads between them:
+ * node.c: start and end of a node. The main thread is PE 0 of the node; the others get threads. All
+ * PEs go through the same stages, with a barrier of the node's threads between them:
  *
  *   open wires | exchange addresses (main) | layers start | loop, drain | fence (main) | close
  *
  * csd_run goes through all of them. A host program calls csd_start, which returns where PE 0 would
- * begin its loop; then csd_step and csd_until, which are pieces of that loop; and csd_stop.
+ * begin its loop; then csd_step and csd_until, which run pieces of that loop; and csd_stop.
  */
 #include "layers.h"
 #include "loop/loop.h"
@@ -30,7 +30,7 @@ struct csd_start {
 	pthread_t *threads;
 };
 
-/* ---- what the machine calls ------------------------------------------------------------ */
+/* ---- calls from the machine -------------------------------------------------------------- */
 
 static struct cmi_msg *client_alloc(void *owner, size_t size)
 {
@@ -167,7 +167,7 @@ static int node_join_job(struct node *node)
 	return err;
 }
 
-/* On the PE's thread: all that comes before its loop. False: this node cannot join the job. */
+/* On the PE's thread: everything before its loop. False: this node cannot join the job. */
 static bool pe_enter(struct pe *pe)
 {
 	struct node *node = pe->node;
@@ -182,13 +182,13 @@ static bool pe_enter(struct pe *pe)
 	return true;
 }
 
-/* All that comes after it. */
+/* Everything after it. */
 static void pe_leave(struct pe *pe)
 {
 	struct node *node = pe->node;
 
 	pe_end(pe);
-	/* After this barrier no PE of the node frees a message: all of our memory has come home. */
+	/* After this barrier no PE of the node frees a message: all of our memory has been returned. */
 	stage_ok(node, 0);
 	msg_pool_take_returns(pe);
 	stage_ok(node, pe->local == 0 ? cmi_fence(node->machine) : 0);
@@ -214,7 +214,7 @@ static bool is_number(const char *s)
 	return *s && strspn(s, "0123456789") == strlen(s);
 }
 
-/* "+p4" or "+p 4": how many PEs. Returns how many arguments that took; 0: it is none of ours. */
+/* "+p4" or "+p 4": how many PEs. Returns the number of arguments used; 0: another argument. */
 static int take_plus_p(char **arg, int left, const char *flag, int64_t *n_p)
 {
 	size_t len = strlen(flag);
@@ -277,8 +277,8 @@ static int pes_create(struct node *node, int n)
 	return -pthread_barrier_init(&node->start->stage, NULL, (unsigned)n);
 }
 
-/* A handler's frame may be larger than the guard that libc makes, which is a page. The main thread
- * has nothing below its stack for 100 MB. */
+/* A handler's frame may be larger than libc's guard of one page. The main thread's stack has 100 MB
+ * of unused address space below it. */
 static int thread_start(pthread_t *thread, struct pe *pe)
 {
 	enum { GUARD_BYTES = 16 << 20 };
@@ -354,8 +354,7 @@ static void node_free(struct node *node)
 	free(node);
 }
 
-/* They may be the program's own words, so it gets them all the same. "--" ends what is looked at,
- * as in ckrun. */
+/* They may be the program's own, so it still gets them. The check ends at "--", as in ckrun. */
 static void say_charm_options(const struct csd_config *cfg)
 {
 	for (int i = 1; i < cfg->argc && strcmp(cfg->argv[i], "--") != 0; i++) {
@@ -373,7 +372,7 @@ static bool is_blind(void) { return false; }
 #else
 extern void __tsan_init(void) __attribute__((weak));
 
-/* The thread sanitizer sees the program's accesses and not ours, by which its PEs agree. */
+/* The thread sanitizer watches the program but not this library, by which its PEs synchronise. */
 static bool is_blind(void) { return __tsan_init != NULL; }
 #endif
 
@@ -453,7 +452,7 @@ bool csd_until(struct node *node, const volatile int *flag)
 	return loop_until(node->pes[0], flag);
 }
 
-/* From where csd_start has left off; the exit code of the job. */
+/* Continue after csd_start; returns the exit code of the job. */
 static int run_to_end(struct node *node)
 {
 	loop_run(node->pes[0]);

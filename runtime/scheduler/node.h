@@ -2,8 +2,8 @@
 /*
  * node.h: one process (struct node), the layers that run on it, and its start and end.
  *
- * Nothing in this folder knows what the layers above are. Each layer is a constant table
- * (struct csd_layer), and the program's start-up code lists the tables in struct csd_config.
+ * This folder does not know the layers above. Each layer is a constant table (struct csd_layer),
+ * and the program's start-up code lists the tables in struct csd_config.
  */
 #ifndef CSD_NODE_H
 #define CSD_NODE_H
@@ -31,11 +31,11 @@ struct csd_piece {
 	size_t bytes;
 };
 
-/** What the scheduler asks of the layers while their PEs run. At most one layer of a job answers
- * each; two that do end the job when it starts. */
+/** Calls from the scheduler to the layers while their PEs run. At most one layer of a job
+ * implements each; two that do end the job at start. */
 struct csd_upcalls {
-	/** In every pass of the loop: find what has arrived without a message and run it. Returns
-	 * how many. Bounded work; between the layer's pe_start and its pe_stop. */
+	/** In every pass of the loop: find what has arrived without a message and run it. Returns how
+	 * many. Bounded work; between the layer's pe_start and its pe_stop. */
 	int (*poll)(struct pe *pe);
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until return. */
 	void (*put_arrived)(struct pe *pe, int src_pe, const struct cmi_put_head *h,
@@ -45,21 +45,21 @@ struct csd_upcalls {
 			  const void *piece, size_t bytes);
 	/** Write what runs on the PE now, as "Cell::ghost", or "". Async-signal-safe. */
 	void (*describe)(const struct pe *pe, char *buf, size_t len);
-	/** A thread takes or leaves the PE: exchange what runs there now with `state`, which is all
-	 * zero while nothing does. */
+	/** A thread takes or leaves the PE: exchange the record of what runs there with `state`, which is
+	 * all zero while nothing does. */
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
-	/** A message with CMI_F_HERE is about to leave the node. Takes it; returns one that may. */
+	/** A message with CMI_F_HERE is about to leave the node. Takes it; returns one that may leave. */
 	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
-	/** Whether what runs on this thread may be suspended where it makes a message. */
+	/** Whether the code on this thread may be suspended where it makes a message. */
 	bool (*may_wait)(const struct pe *pe);
 	/** Write what a message of the layer's is, as "call of Cell::ghost", or "". Returns the PE that it
-	 * is for, or -1 when that cannot be said. The message may be damaged. */
+	 * is for, or -1 if unknown. The message may be damaged. */
 	int (*describe_message)(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
-	/** The gate in the way of a message for the node, or NULL; may look at `closed`. On
-	 * whichever PE looks, which may not wait meanwhile. */
+	/** The gate for a message to the node, or NULL; may read `closed`. Called on any PE; must not
+	 * wait. */
 	struct csd_gate *(*gate_of)(struct pe *pe, const struct cmi_msg *m);
-	/** How many things of the layer's, that stay on this PE, depend on these pieces of memory; `name`
-	 * gets the first one's name. No pieces: how many there are at all, and no name. */
+	/** How many things of the layer's that cannot leave this PE depend on these pieces of memory;
+	 * `name` gets the first one's name. Without pieces: how many there are in total, and no name. */
 	size_t (*inside)(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len);
 	/** The ends of channels; a table, not a function. */
 	const struct csd_ends *ends;
@@ -67,16 +67,16 @@ struct csd_upcalls {
 	bool (*word_in_use)(const struct cmi_msg *m);
 };
 
-/** What a layer above brings along, all of it. The starts are called in the order of the
- * configuration's table, the stops in reverse. Members that a layer has no use for are NULL. */
+/** A layer above. The starts are called in the order of the configuration's table, the stops in
+ * reverse. Members may be NULL. */
 struct csd_layer {
 	const char *name;
-	/** First of all, before the job is known: what the environment asks of the layer. */
+	/** First of all, before the job is known: read the layer's environment variables. */
 	void (*asked)(struct node *node);
-	/** Once per node, main thread, before any PE runs: register handlers, add the layer's
-	 * tables to node->fingerprint. 0, or a negative errno after printing why. */
+	/** Once per node, main thread, before any PE runs: register handlers, add the layer's tables to
+	 * node->fingerprint. 0, or a negative errno after printing why. */
 	int (*node_start)(struct node *node);
-	/** The same, when all layers have registered what they have. */
+	/** The same, after every layer's node_start. */
 	void (*ready)(struct node *node);
 	/** Main thread, job known, before any pe_start. */
 	void (*know_job)(struct node *node);
@@ -89,23 +89,22 @@ struct csd_layer {
 	void (*pe_stop)(struct pe *pe);
 	/** Main thread, after every PE's thread has ended. */
 	void (*node_stop)(struct node *node);
-	/** Tell what is open on this PE and what it waits for, one record each, for the watchdog. */
+	/** Describe what is open on this PE and what it waits for, one record each, for the watchdog. */
 	void (*describe)(struct pe *pe, struct csd_told *to);
-	/** The PE is idle, at `now` ns: note since when what `describe` will tell has waited. Comes some
-	 * times a second while the PE sleeps and wakes up, and never while it works. */
+	/** The PE is idle, at `now` ns: note the start of each wait, for `describe`. Called some times a
+	 * second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);
-	/** The PE is about to sleep, at `now` ns: look for what passes do not look for. Returns for how
-	 * many us it may sleep at most, -1: for as long as others like; 0: it has done something,
-	 * perhaps sent itself a message, and must look again. Between pe_start and pe_stop. */
+	/** The PE is about to sleep, at `now` ns: check what passes do not check. Returns the longest
+	 * sleep in us, -1: no limit; 0: it has done something, perhaps sent itself a message, and the loop
+	 * must check again. Between pe_start and pe_stop. */
 	int64_t (*nap)(struct pe *pe, uint64_t now);
 	/** csd_exit was called on this PE. */
 	void (*exiting)(struct pe *pe);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;
-	/** Where the layer keeps its state: node->layer[slot] and pe->layer[slot]. A constant, so
-	 * that a look costs one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: the
-	 * layer keeps none. */
+	/** The layer's state is in node->layer[slot] and pe->layer[slot]. A constant, so that access costs
+	 * one load; 1 to CSD_SLOTS - 1, different for all layers of a job. 0: none. */
 	int slot;
 };
 
@@ -117,8 +116,8 @@ struct csd_config {
 	const void *program;                /* for the layers: node->program */
 	struct cmi_loop_net *net;           /* tests: several nodes in one process */
 	int loop_rank;
-	/* A host program's, that goes on after the run. */
-	int pes;                            /* not 0: PEs of this node, unless +p says another number */
+	/* For a host program, which continues after the run. */
+	int pes;                            /* not 0: PEs of this node, unless +p gives another number */
 	bool guest;                         /* the process and its main thread are not ours */
 	bool signals;                       /* but its signals are, while the run lasts */
 	const struct cmi_host_boot *boot;   /* how its processes meet; NULL: by the environment's
@@ -128,17 +127,17 @@ struct csd_config {
 /** Start this node, run its PEs until csd_exit, stop. Returns the job's exit code. */
 int csd_run(struct csd_config *cfg);
 
-/** The same in steps, for a host program, whose thread is the node's first PE from csd_start to
+/** The same in stages, for a host program, whose thread is the node's first PE from csd_start to
  * csd_stop; all are called on that thread, outside handlers. *cfg must stay valid. csd_start
- * returns 0, or an exit code after printing why, when nothing is left of the run. It returns when
- * what the layers do at their start is done. */
+ * returns when the layers have started: 0, or an exit code after printing why, when nothing is left
+ * of the run. */
 int csd_start(struct csd_config *cfg, struct node **node_p) __attribute__((warn_unused_result));
-/** Up to n passes of the loop, without sleeping. Returns how much they found to do; -1: the run has
+/** Up to n passes of the loop, without sleeping. Returns how much work they found; -1: the run has
  * ended. */
 int csd_step(struct node *node, int n);
-/** The loop, until *flag is not 0. False: the run has ended first. NULL: until that. */
+/** The loop, until *flag is not 0. False: the run has ended first. NULL: until the end. */
 bool csd_until(struct node *node, const volatile int *flag);
-/** Run the loop until the job ends, by csd_exit or because all its host programs have come here,
+/** Run the loop until the job ends, by csd_exit or because all its host programs have called this,
  * then stop and free the node. Returns the job's exit code. */
 int csd_stop(struct node *node);
 
@@ -149,66 +148,64 @@ void csd_exit(struct pe *pe, int code);
 _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** Make `fn` callable from every PE under a number, which is the same on all nodes because the
- * order of registration is. `name` is part of the fingerprint and must stay valid. Only in a
- * layer's node_start, and in what that calls. */
+/** Make `fn` callable from every PE under a number, which is the same on all nodes because they
+ * register in the same order. `name` is part of the fingerprint and must stay valid. Only in a
+ * layer's node_start, and functions called from it. */
 int csd_register(struct node *node, const char *name, CmiHandler fn);
 
-/** How a message has come in the tree of a root (tree.h): from the parent, a child, to the root. */
+/** A message's direction in the tree of a root (tree.h): from the parent, a child, to the root. */
 enum csd_way { CSD_NO_WAY, CSD_DOWN, CSD_UP, CSD_TO_ROOT };
 
-/** What a message must be like for its handler if it comes from another process. The scheduler
- * looks just before the handler runs (handlers.c), and ends the job with one line where something
- * does not fit. */
+/** The valid shape of a handler's messages from other processes. The scheduler checks them just
+ * before the handler runs (handlers.c), and ends the job with one line if one does not fit. */
 struct csd_shape {
 	uint32_t least;                    /* bytes, head included. 0: such messages do not leave their
 					    * process */
-	bool exact;                        /* it has just so many */
-	uint8_t always, may;               /* CMI_F_*: those that all of them have, and that some have */
-	/** On the way between processes 4 bytes hold a hash of the message (seal.c): those so far from its
-	 * beginning; 0: head.word. Afterwards they are `open` again. */
+	bool exact;                        /* it has exactly this many */
+	uint8_t always, may;               /* CMI_F_*: flags that all of them have, and that some have */
+	/** Between processes these 4 bytes, at this offset, hold a hash of the message (seal.c); 0:
+	 * head.word. Afterwards they are `open` again. */
 	uint16_t seal_at;
 	uint32_t open;
-	/** Here it has an id, which is a number and then the PE that has made what the id names; 0 is no
-	 * number. `nobody`: what does not fit if no PE can have made that. */
+	/** Offset of an id, which is a number followed by the PE that has made the named thing; 0: none.
+	 * `nobody`: the error if no PE can have made it. */
 	uint16_t id_at;
 	const char *nobody;
-	/** Each kind, which is 4 bytes there, comes one way; others do not come. Without kind_at ways[0]
-	 * is for all of them, and where that is not set, too, they come from anywhere. */
+	/** Each kind, 4 bytes at this offset, has one direction; other kinds are errors. Without kind_at
+	 * ways[0] holds for all of them; if that is not set either, they come from any PE. */
 	uint16_t kind_at;
 	uint16_t root_at;                  /* the root of the tree, 4 bytes; 0: it is PE 0 */
 	uint8_t ways[16];                  /* enum csd_way */
-	const char *astray;                /* what does not fit then; NULL: handlers.c has words */
-	/** What else does not fit, in words that go on from "...does not fit: "; NULL: all fits. May be
-	 * called again for a message that has waited. NULL: there is nothing else. */
+	const char *astray;                /* the error then; NULL: handlers.c's text */
+	/** Any other error, as the end of "...does not fit: "; NULL: none. May be called again for a
+	 * message that has waited. NULL: no further check. */
 	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
 };
 
 enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED };
 
-/** State the shape of what a handler takes; *s must stay valid. With `arrived` the scheduler calls
- * that function for a message of another process, and does not look itself: the function checks the
- * message and handles it. There can be one such handler. Its messages without flags are the plain
- * calls, which travel without a hash. In a layer's node_start. */
+/** State the shape of a handler's messages; *s must stay valid. With `arrived` the scheduler calls
+ * that function for a message of another process without a check: the function checks the message
+ * and handles it. There can be one such handler. Its messages without flags are the plain calls,
+ * which are sent without a hash. In a layer's node_start. */
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
 
-/** Look at a message from another process: end the job unless it has its handler's shape. */
+/** Check a message from another process: end the job if it does not have its handler's shape. */
 void csd_check(struct pe *pe, const struct cmi_msg *m);
 
-/** End the job: the message, which came from another process, does not fit; `why` says what does
- * not. */
+/** End the job: the message, which came from another process, is invalid; `why` is the error. */
 _Noreturn void csd_misfit(struct pe *pe, const struct cmi_msg *m, const char *why);
 
 /** Messages for this handler keep their order among themselves only, not with messages for other
- * handlers between the same PEs. This tells the randomised queue, which then breaks that order. */
+ * handlers between the same PEs. The randomised queue then breaks that order. */
 void csd_order_apart(struct node *node, int handler);
 
 /** Messages for this handler are handled even while a PE waits for another (csd_wait_for). The
  * handler runs no code of the program. */
 void csd_handle_early(struct node *node, int handler);
 
-/** The handler is the scheduler's: its messages are not traced, and are handled while the job ends,
- * too. */
+/** The handler is the scheduler's: its messages are not traced, and are still handled while the job
+ * ends. */
 void csd_own(struct node *node, int handler);
 
 /** Mix bytes into the node's fingerprint. */
@@ -235,10 +232,10 @@ struct csd_handler {
 	uint8_t trace;                     /* CSD_TRACE_* */
 };
 
-/** The message memory that the PEs of a process have taken for the program's messages (room.c). */
+/** The message memory that the PEs of a process use for the program's messages (room.c). */
 struct csd_memory {
 	uint64_t most;                     /* CK_MESSAGE_MEMORY */
-	uint64_t asked;                    /* what it said; 0: nothing */
+	uint64_t asked;                    /* its value there; 0: not set */
 	_Alignas(CSD_CACHE_LINE) _Atomic uint64_t taken; /* bytes of slabs; relaxed: only a sum */
 };
 
@@ -251,7 +248,8 @@ struct node {
 	int n_handlers;
 	int h_thread;                      /* thread.c's: an awakened thread */
 	uint32_t plain;                    /* low word of `route` of a plain call (csd_expect) */
-	int h_held;                        /* loop.c's: waited while the PE waited for another */
+	int h_held;                        /* loop.c's: a message that was kept while the PE waited for
+					    * another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	int h_watch;                       /* watch.c's */
 	bool complete;                     /* all handlers are registered; no more are taken */
@@ -261,10 +259,10 @@ struct node {
 					    * all */
 	bool verbose;
 	uint64_t start_ns;
-	int cores;                         /* this process may run on, before any binding */
+	int cores;                         /* available to this process before any binding */
 	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
-	int64_t watchdog;                  /* CK_WATCHDOG: 0: off; -1: on; else handlers may run for so
-					    * many seconds */
+	int64_t watchdog;                  /* CK_WATCHDOG: 0: off; -1: on; else the most seconds that a
+					    * handler may run */
 	struct csd_memory memory;
 	struct csd_random {                /* tests: CK_RANDOM_QUEUE, CK_RANDOM_DELAY */
 		bool order, delays;
@@ -278,10 +276,10 @@ struct node {
 	struct csd_upcalls up;             /* of all layers together */
 	struct csd_node_trace {
 		struct trace_options asked;
-		size_t names_bytes;        /* added by layers in node_start: room for their names */
+		size_t names_bytes;        /* added by layers in node_start: space for their names */
 		void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
-		/* What the functions in `handlers` call. Not in struct csd_handler, which is found by a
-		 * multiplication by its size: 40 bytes are one instruction less per message. */
+		/* The functions called by `handlers`. Not in struct csd_handler, whose index is multiplied by its
+		 * size: 40 bytes save an instruction per message. */
 		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
 	} trace;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */

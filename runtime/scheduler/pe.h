@@ -2,11 +2,11 @@
 /*
  * pe.h: one scheduler (struct pe) and the path of a message through it: allocate, send, free,
  * inlined, without malloc, lock or system call. It is the header of this folder for the layers
- * above, so it also brings the node with its layers (node.h), messages for a node and gates
+ * above, so it also includes the node with its layers (node.h), messages for a node and gates
  * (node_queue.h), priorities (prio.h) and trees (tree.h). Private: programs use csd.h.
  *
- * A PE runs on one thread; unless a comment says "any PE", a function that takes a struct pe may be
- * called by that PE only. A message has one owner: csd_send gives it away; the loop gives it to the
+ * A PE runs on one thread; unless a comment says "any PE", only that PE may call a function that
+ * takes a struct pe. A message has one owner: csd_send gives it away; the loop gives it to the
  * handler, which frees, keeps or sends it.
  */
 #ifndef CSD_PE_H
@@ -34,15 +34,15 @@
 enum {
 	MSG_FINE = 1024,                   /* up to here one class per 64 bytes */
 	MSG_CLASSES = MSG_FINE / 64 + 64,  /* above: two per doubling, to 4 TiB */
-	/* To the largest size_t. No block is of these classes, but a size that cannot be (a program's
-	 * count of values) has one, and allocating finds their lists empty without a look at the size. */
+	/* To the largest size_t. These classes have no blocks, but impossible sizes (of a program's wrong
+	 * count) have one of them, and allocation finds their lists empty without a check of the size. */
 	MSG_CLASSES_ALL = MSG_FINE / 64 + 2 * (64 - 10),
 };
 
 struct msg_slab;
 
-/** Free blocks of one PE by size class. A block keeps its owner word (home, class, origin) from
- * the day it is cut: allocating writes none of it, freeing compares it. */
+/** Free blocks of one PE by size class. A block keeps its owner word (home, class, origin) from the
+ * moment it is cut: allocating does not write it, freeing compares it. */
 struct msg_pool {
 	struct cmi_msg *free[MSG_CLASSES_ALL];
 	uint32_t owner;                    /* of this PE's blocks, without the class */
@@ -51,15 +51,15 @@ struct msg_pool {
 	size_t n_slabs, cap_slabs;
 	uint32_t hollow[MSG_CLASSES];      /* 1 + the first slab without pages; 0: none (reclaim.c) */
 	uint32_t n_full[MSG_CLASSES];      /* slabs with pages */
-	uint64_t trim_after_ns;            /* reclaim.c: not before; looking takes time */
-	struct cmi_msg ask;                /* reclaim.c: another PE's question for our free slabs ... */
+	uint64_t trim_after_ns;            /* reclaim.c: not before this; counting takes time */
+	struct cmi_msg ask;                /* reclaim.c: another PE's request for our free slabs ... */
 	atomic_bool asked;                 /* ... is under way */
 };
 
-/** The threads of a PE that wait for room in the process's message memory (room.c). */
+/** The threads of a PE that wait for space in the process's message memory (room.c). */
 struct csd_room {
 	struct room_waiter *first, **last;
-	bool ticks;                        /* a timer looks after them */
+	bool ticks;                        /* a timer checks for them */
 };
 
 /* ---- the PE ---------------------------------------------------------------------------- */
@@ -91,10 +91,9 @@ struct pe {
 	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
 	uint64_t n_processed;              /* the same, handled */
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
-	uint32_t armed;                    /* set by a layer: what its `poll` waits for wakes nobody,
-					    * so sleeps are short while this is > 0 */
-	bool listens;                      /* the same, of a layer that waits for such things all the
-					    * time */
+	uint32_t armed;                    /* set by a layer: the events for which its `poll` waits wake no
+					    * PE, so sleeps are short while this is > 0 */
+	bool listens;                      /* the same, of a layer that always waits for such events */
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
@@ -114,7 +113,7 @@ struct pe {
 	struct pe_counts *counts;          /* NULL: without CK_STATS and ckrun --progress */
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
-	bool at_rest;                      /* the report that is made: of a job at rest */
+	bool at_rest;                      /* the current report is about a quiescent job */
 	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
 	struct csd_stack {
 		const char *low;           /* its lower end; NULL: not known */
@@ -123,12 +122,12 @@ struct pe {
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
 		uint32_t polls, sleeps;
-		uint32_t patience;         /* after so many polls without work each looks at an expensive network,
-					    * too */
-		uint32_t unlooked;         /* passes with work since the last such look */
+		uint32_t patience;         /* after this many polls without work each includes an expensive
+					    * network */
+		uint32_t unlooked;         /* passes with work since that was last polled */
 		bool oversubscribed;
-		uint64_t look_ns;          /* when to look next whether this PE has its core for itself */
-		bool flagged;              /* the loop ends by a flag, which another thread may set */
+		uint64_t look_ns;          /* when to check next whether this PE has its core for itself */
+		bool flagged;              /* the loop ends when a flag is set, perhaps by another thread */
 	} idle;
 
 	/* Written by any PE of the node. */
@@ -143,12 +142,12 @@ extern _Thread_local struct pe *csd_self_ __attribute__((tls_model("initial-exec
 /** The PE that runs on this thread; NULL on a thread that is none. */
 static inline struct pe *csd_self(void) { return csd_self_; }
 
-/** While a node registers what it has, which runs initnode functions: PE 0 of the node, which has
- * no layers, queue or wire to use yet. csd_self() is NULL meanwhile, so that what needs a PE that
- * runs ends in csd_no_pe. */
+/** While a node registers its functions, which runs initnode functions: PE 0 of the node, which has
+ * no layers, queue or wire to use yet. csd_self() is NULL meanwhile, so that calls that need a
+ * running PE end in csd_no_pe. */
 extern _Thread_local struct pe *csd_early_;
 
-/** As csd_self(), and in initnode functions csd_early_: for what may be called there, too. */
+/** As csd_self(), and in initnode functions csd_early_: for calls that are allowed there. */
 static inline struct pe *csd_self_early(void) { return csd_self_ ? csd_self_ : csd_early_; }
 
 /** End the job: `what` was called where no PE runs. */
@@ -178,9 +177,9 @@ static inline unsigned csd_size_class(size_t size)
 }
 
 /* With the address sanitizer the memory of free messages is out of bounds, as malloc's would be,
- * and so is the rest of a block behind its message. The machine's head stays readable, and so does
- * a whole cache line of each message: calls are looked up by what stands there before it is clear
- * that the message is so long. */
+ * and so is the end of a block after its message. The machine's head stays readable, and so does a
+ * whole cache line of each message: calls are looked up by its contents before the message's length
+ * is checked. */
 size_t msg_class_bytes(unsigned cls);
 #ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
@@ -191,7 +190,7 @@ static inline void csd_poison(struct cmi_msg *m)
 }
 static inline void csd_unpoison(struct cmi_msg *m, size_t size)
 {
-	/* Rings copy in steps of 16 bytes. */
+	/* Rings copy 16 bytes at a time. */
 	__asan_unpoison_memory_region(m, size < CSD_CACHE_LINE ? CSD_CACHE_LINE :
 								 (size + 15) & ~(size_t)15);
 }
@@ -214,9 +213,9 @@ static inline struct cmi_msg *csd_msg_begin(struct cmi_msg *m, size_t size)
 	return m;
 }
 
-/** Memory for a message of `size` bytes, its head of 32 included. Size and no flags are filled in;
- * handler, priority (if a flag says so) and payload are the caller's to write. Never NULL: no
- * memory ends the job. For the runtime's own messages and for what arrives: it never waits, and
+/** Memory for a message of `size` bytes, its head of 32 included. The size is filled in, with no
+ * flags; the caller writes handler, priority (if a flag says so) and payload. Never NULL: a lack of
+ * memory ends the job. For the runtime's own messages and for arrivals: it never waits, and
  * CK_MESSAGE_MEMORY does not limit it. */
 static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 {
@@ -230,8 +229,8 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 	return csd_msg_begin(m, size);
 }
 
-/** The same for a message that the program makes. Where CK_MESSAGE_MEMORY leaves no room, a thread
- * waits here, while the PE runs other handlers and threads; what cannot wait ends the job. */
+/** The same for a message of the program. If CK_MESSAGE_MEMORY is used up, a thread waits here,
+ * while the PE runs other handlers and threads; code that cannot wait ends the job. */
 static inline struct cmi_msg *csd_msg_alloc_call(struct pe *pe, size_t size)
 {
 	unsigned cls = csd_size_class(size);
@@ -244,27 +243,28 @@ static inline struct cmi_msg *csd_msg_alloc_call(struct pe *pe, size_t size)
 	return csd_msg_begin(m, size);
 }
 
-/** For runtime code that takes messages for the program while it must not wait: have a message of
- * `size` bytes ready before. Returns false if one was; true means that the caller may have waited,
- * so what it knew may be old. */
+/** For runtime code that takes messages for the program while it must not wait: prepare a message
+ * of `size` bytes first. Returns false if one was ready; true means that the caller may have
+ * waited, so its data may be stale. */
 bool csd_msg_room_slow(struct pe *pe, size_t size);
 static inline bool csd_msg_room(struct pe *pe, size_t size)
 {
 	return CSD_UNLIKELY(!pe->pool.free[csd_size_class(size)]) && csd_msg_room_slow(pe, size);
 }
 
-/** Let the running thread wait until ready(pe, arg); that is asked about once a millisecond, and by
- * csd_room_wake. Returns false at once if what runs cannot wait. */
+/** Suspend the running thread until ready(pe, arg), which is called about once a millisecond, and
+ * by csd_room_wake. Returns false at once if the running code cannot wait. */
 bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg), const void *arg);
 void csd_room_wake(struct pe *pe);
 
-/** End the job because a handler has no room for a message, with a line that says what `waits`. */
+/** End the job because a handler has no space for a message, with a line that lists the waiting
+ * ones, `waits`. */
 _Noreturn void csd_no_room(struct pe *pe, size_t size, const char *waits);
 
-/** The same without waiting: false if there is no room now. */
+/** The same without waiting: false if there is no space now. */
 bool csd_msg_try_room(struct pe *pe, size_t size);
 
-/** Give a message's memory back; on any PE of the node that owns it. */
+/** Free a message's memory; on any PE of the node that owns it. */
 static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
 {
 	if (CSD_UNLIKELY((m->owner ^ pe->pool.owner) & csd_owner_mask())) {
@@ -298,15 +298,15 @@ static inline void csd_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
 /** csd_send for a message that does not wait while the PE holds others back (csd_hold). */
 void csd_send_now(struct pe *pe, int dst_pe, struct cmi_msg *m);
 
-/** From now on hold back what this PE sends to other PEs, except by csd_send_now. Returns a number
- * for csd_release, which lets the messages go that no other csd_hold before them holds back. */
+/** From now on hold back messages from this PE to others, except by csd_send_now. Returns a number
+ * for csd_release, which sends the messages that no earlier csd_hold holds back. */
 uint64_t csd_hold(struct pe *pe);
 void csd_release(struct pe *pe, uint64_t reason);
 
 /** A hint, to be called a few dozen instructions before a message is sent that may answer the one
- * being handled. If that one came alone from a PE of this node, that PE looks at its inbox all the
- * time, and the inbox's cache line is fetched here to be written. If it were fetched earlier, the
- * PE would take it back before the push. Handing a message to and fro between threads takes 0.81 to
+ * being handled. If that one came alone from a PE of this node, that PE polls its inbox all the
+ * time, and the inbox's cache line is fetched here for writing. If it were fetched earlier, the PE
+ * would take it back before the push. Handing a message to and fro between threads takes 0.81 to
  * 0.86 of its time without the hint (AMD EPYC, 7 to 11 runs in turn). */
 static inline void csd_may_answer(struct pe *pe)
 {
@@ -318,8 +318,7 @@ static inline void csd_may_answer(struct pe *pe)
 	cmi_own_line(&to->inbox);
 }
 
-/** csd_send to this PE itself, for a message that has no flags and whose `route` is complete;
- * nothing is left to decide. */
+/** csd_send to this PE itself, for a message that has no flags and whose `route` is complete. */
 static inline void csd_send_here(struct pe *pe, struct cmi_msg *m)
 {
 	pe->n_created++;
@@ -334,7 +333,7 @@ struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 
 /* ---- the loop and the threads, for layers ---------------------------------------------------- */
 
-/** How many messages are ready on this PE, expedited ones left out, counted up to `most`. Takes
+/** The number of ready messages on this PE, without expedited ones, counted up to `most`. Takes
  * time in proportion to the result. */
 size_t csd_queue_length(const struct pe *pe, size_t most);
 
@@ -351,23 +350,25 @@ void csd_queue_take(struct pe *pe, csd_msg_test test, const void *arg, struct ms
 /** Whether there is such a message. */
 bool csd_queue_has(const struct pe *pe, csd_msg_test test, const void *arg);
 
-/** Call fn for each thread of the PE that has not ended and does not run, with what runs on it. */
+/** Call fn for each thread of the PE that has not ended and does not run, with its state. */
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg);
 
-/** For a report: what runs on a suspended thread of this PE. The caller says what it waits for. */
+/** For a report: the state of a suspended thread of this PE. The caller reports what it waits
+ * for. */
 const uint64_t *csd_thread_tell(struct csd_thread *t);
-/** The threads of which nobody has told since the last call: `begun`, they are suspended; else they
- * were made and never awakened. */
+/** The threads that have not been reported since the last call: `begun`, they are suspended; else
+ * they were made and never awakened. */
 void csd_each_silent_thread(struct pe *pe,
 			    void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
 				       bool begun),
 			    void *arg);
-/** For detections that ask in waves until they find something. A message of one has been handled /
- * n timers of one were set (n < 0: were over). The watchdog does not take them for work. */
+/** For detections that repeat waves until they succeed: a message of one has been handled, or n of
+ * its timers were set (n < 0: are over). The watchdog does not count these as work. */
 static inline void csd_chatter(struct pe *pe) { pe->n_chatter++; }
 static inline void csd_chatter_timer(struct pe *pe, int n) { pe->n_chatter_timers += (size_t)n; }
-/** While a layer describes: the job is at rest, so that no other PE of the node works meanwhile. */
+/** While a layer describes: the job is quiescent, so that no other PE of the node works
+ * meanwhile. */
 static inline bool csd_at_rest(const struct pe *pe) { return pe->at_rest; }
 
 #endif

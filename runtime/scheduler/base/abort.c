@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abort.c: which PE a thread is; the end of a job by force, and where a PE was when it came to
- * that. */
+/* abort.c: the PE of a thread; the end of a job by force, and what a PE was doing then. */
 #include "base.h"
 #include "../../machine/tools/cmi_plain.h"
 
@@ -10,7 +9,7 @@
 _Thread_local struct pe *csd_self_;
 _Thread_local struct pe *csd_early_;
 
-/* snprintf of numbers and short strings is as good as async-signal-safe. */
+/* snprintf of numbers and short strings is async-signal-safe in practice. */
 void pe_describe(const struct pe *pe, char *buf, size_t len)
 {
 	const struct node *node = pe->node;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base.h: which PE a thread is, ends by force, timers. */
+/* base.h: the PE of a thread, ends by force, timers. */
 #ifndef CSD_BASE_H
 #define CSD_BASE_H
 
 #include "../pe.h"
 
-/** The PE of a function that is called without one; `what` names the function to a caller on a
- * thread that is none. */
+/** This thread's PE. Without one the job ends with a line that names the function, `what`. */
 static inline struct pe *pe_here(const char *what)
 {
 	struct pe *pe = csd_self();
@@ -25,7 +24,7 @@ static inline struct pe *pe_of_node(const struct pe *pe, int other)
 }
 
 /* Signals belong to the process: not to one of several nodes in it, nor to a guest that was not
- * asked to take them. */
+ * told to take them. */
 static inline bool uses_signals(const struct node *node)
 {
 	return !node->cfg->net && (!node->cfg->guest || node->cfg->signals);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bell.c: see bell.h. Here is what happens at most once in a lap. */
+/* bell.c: see bell.h. This file has what happens at most once per lap. */
 #include "bell.h"
 
 void bell_write_init(struct bell_writer *w, struct bell *bell, uint32_t n_slots)
@@ -27,8 +27,8 @@ uint64_t bell_pending(const struct bell_writer *w)
 {
 	uint64_t rung = w->laps + (uint64_t)(w->next - w->bell->slot);
 
-	/* acquire: pairs with the release in bell_taken. What we write into a slot comes after the
-	 * reader's load of what was there. */
+	/* acquire: pairs with the release in bell_taken. Our store into a slot comes after the reader's
+	 * load of the old word. */
 	return rung - atomic_load_explicit(&w->bell->taken, memory_order_acquire);
 }
 

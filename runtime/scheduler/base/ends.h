@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends.h: the ends of channels, as the layer of channels offers them to a layer that moves them
- * about (struct csd_upcalls). Neither layer knows the other.
+ * ends.h: the ends of channels, as the channel layer offers them to a layer that moves them between
+ * PEs (struct csd_upcalls). Neither layer knows the other.
  *
- * An end is CSD_END_BYTES bytes of its owner, 8-aligned; what is in them is the channel layer's.
+ * An end is CSD_END_BYTES bytes of its owner, 8-aligned; their contents are the channel layer's.
  * All functions are called on the end's PE. An end that moves is ended here and made anew there:
  * `take` or `leave`, then `receive` or `send`.
  */
@@ -18,7 +18,7 @@ struct pe;
 
 enum { CSD_END_BYTES = 256, CSD_SHAPE_BYTES = 40 };
 
-/** Who may touch the receive buffer: the receiver; the sender, and nobody looks; the sender. */
+/** Who may use the receive buffer: the receiver; the sender, but it is not polled; the sender. */
 enum csd_end_state { CSD_END_CONSUMED, CSD_END_MARKED, CSD_END_ARMED };
 
 struct csd_receiving {
@@ -26,8 +26,8 @@ struct csd_receiving {
 	size_t bytes;
 	void (*fn)(void *data);
 	void *data;
-	uint64_t oob;             /* the last 8 bytes of no data, unless `counted` */
-	bool counted;             /* arrivals are told by a counter beside the buffer */
+	uint64_t oob;             /* a value that is never the last 8 bytes of data, unless `counted` */
+	bool counted;             /* a counter beside the buffer signals arrivals */
 	bool landed;              /* a put is in the buffer, and fn has not been called */
 	uint8_t state;            /* enum csd_end_state */
 };
@@ -35,34 +35,31 @@ struct csd_receiving {
 struct csd_sending {
 	const void *buf;          /* the program's */
 	size_t bytes;
-	const void *shape;        /* of strided data, CSD_SHAPE_BYTES bytes; NULL: it lies in one piece */
-	void *held;               /* the data of a put that waits, from cmi_alloc; takes it. NULL: none
-				   * waits */
+	const void *shape;        /* of strided data, CSD_SHAPE_BYTES bytes; NULL: contiguous */
+	void *held;               /* the data of a put that waits, from cmi_alloc; takes it. NULL: none */
 };
 
 struct csd_ends {
-	/** Make a receiving end in this state. What of the buffer is the receiver's is left as it is. */
+	/** Make a receiving end in this state. A buffer that the receiver may use is left unchanged. */
 	void (*receive)(struct pe *pe, void *end, const struct csd_receiving *r);
-	/** How many puts it has had, those whose fn has been called. Sets now->state and now->landed; if
-	 * it has landed, its data can be read. */
+	/** The number of puts whose fn has been called. Sets now->state and now->landed; landed data can
+	 * be read. */
 	uint64_t (*received)(struct pe *pe, const void *end, struct csd_receiving *now);
 	/** End it, while nobody can put. A put that has landed still counts as under way. */
 	void (*take)(struct pe *pe, void *end);
-	/** Its buffer is the sender's again, as by the program's own ready. */
+	/** Give its buffer to the sender again, as the program's own ready does. */
 	void (*ready)(struct pe *pe, void *end);
-	/** It takes no more puts, and no function is called; quiescence no longer waits for a put that has
-	 * landed. Its number is not given to another one before `take`, so a sender may still be
-	 * joined. */
+	/** It accepts no more puts, and calls no function; quiescence no longer waits for a put that has
+	 * landed. Its number is not reused before `take`, so a sender may still be joined. */
 	void (*retire)(struct pe *pe, void *end);
 
 	/** Make a sending end that is not joined: one put may wait in it. */
 	void (*send)(struct pe *pe, void *end, const struct csd_sending *s);
-	/** Join a sending end to the receiving end that *to is a copy of. The put that waits is made
-	 * now. */
+	/** Join a sending end to the receiving end that *to is a copy of, and make the put that waits. */
 	void (*join)(struct pe *pe, void *end, const void *to, const struct csd_sending *s);
 	/** From now on puts wait. Returns how many were made since it was joined. */
 	uint64_t (*stop)(struct pe *pe, void *end);
-	/** How many puts the program has made since it was made or joined, one that waits included. */
+	/** The number of puts by the program since it was made or joined, including one that waits. */
 	uint64_t (*made)(struct pe *pe, const void *end);
 	/** Whether a put waits. */
 	bool (*holds)(struct pe *pe, const void *end);

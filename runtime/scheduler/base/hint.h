@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hint.h: what the scheduler tells the compiler and the caches about its fast paths. */
+/* hint.h: hints to the compiler and the caches for the scheduler's fast paths. */
 #ifndef CSD_HINT_H
 #define CSD_HINT_H
 

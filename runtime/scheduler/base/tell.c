@@ -10,7 +10,7 @@
 
 enum {
 	TEXT_MOST = 1024,
-	/* Records; more lines are counted only. */
+	/* Records; further lines are only counted. */
 	LINES_OF_PART = 16, ASKED_OF_PART = 100,
 	LINES_OF_PE = 60, ASKED_OF_PE = 500,
 };
@@ -30,7 +30,7 @@ struct csd_thing csd_named(const struct csd_key *key, const char *fmt, ...)
 	return t;
 }
 
-/* Whether the PE and its part may add another one. */
+/* Whether the PE and its part may add another record. */
 static bool has_room(struct csd_told *to, bool is_line)
 {
 	if (!is_line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tell.h: records of what waits: who, for what, since when. The scheduler and the layers write them
- * (`describe` of struct csd_layer). They travel to PE 0, which prints a line for each and looks
+ * tell.h: records of what waits, for what, since when. The scheduler and the layers write them
+ * (`describe` of struct csd_layer) and send them to PE 0, which prints a line for each and searches
  * for cycles (watch_text.c).
  */
 #ifndef CSD_TELL_H
@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/** What tells a thing from all others of the job. */
+/** Identifies a thing among all of the job. */
 struct csd_key {
-	uint32_t kind;             /* a letter that no other kind has, in any layer; 0: nothing known */
+	uint32_t kind;             /* a letter, unique in all layers; 0: unknown */
 	int32_t at[3];
 	uint64_t id;
 };
@@ -28,16 +28,16 @@ struct csd_thing {
 	char name[CSD_THING_NAME];
 };
 
-/** A thing with that name. key NULL: nothing else tells it from others. */
+/** A thing with that name. key NULL: nothing else identifies it. */
 struct csd_thing csd_named(const struct csd_key *key, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 enum csd_how {
 	CSD_WAITS,
-	/** It counts only if a record that CSD_WAITS, of whatever PE, names the same `who`. */
+	/** It counts only if a CSD_WAITS record of some PE names the same `who`. */
 	CSD_IF_ASKED,
-	/** The same; and `who` may wait for `on`: that counts towards a cycle if no other record says
-	 * what `who` waits for. */
+	/** The same; and `who` may wait for `on`: it counts towards a cycle if no other record says what
+	 * `who` waits for. */
 	CSD_MAY_WAIT,
 };
 
@@ -48,35 +48,35 @@ struct csd_wait {
 	enum csd_how how;
 };
 
-/** What one PE tells. Zero at first; whoever has it frees `at`. */
+/** The records of one PE. Zero at first; its owner frees `at`. */
 struct csd_told {
-	char *at;                  /* records, one behind the other */
+	char *at;                  /* records, concatenated */
 	size_t bytes, room;
 	int n_lines, n_asked;      /* of the PE: records that are lines, and others */
-	int n_cut;                 /* lines that are left out, which only the last one counts */
+	int n_cut;                 /* lines left out, counted in the last line */
 	int n_lines_of_part, n_asked_of_part;
 };
 
-/** Add a record, unless the PE has told enough. The text goes on from the name of `who`. Without a
- * text it is no line, and only says that `who` waits for `on`. w NULL: only a line. */
+/** Add a record, unless the PE has written enough. The text continues after the name of `who`.
+ * Without a text it is no line, and only says that `who` waits for `on`. w NULL: only a line. */
 void csd_tell(struct csd_told *to, const struct csd_wait *w, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** Another part begins to tell. Of the one before only the first lines are there; say so. */
+/** Another part begins to write records. If lines of the previous part were cut, say so. */
 void csd_tell_part(struct csd_told *to);
-/** All parts have told. */
+/** All parts have written theirs. */
 void csd_tell_end(struct csd_told *to);
 
-/** A record as it travels. */
+/** A record as it is sent. */
 struct csd_record {
 	uint32_t bytes;            /* all of it, a multiple of 8 */
 	uint32_t how;
-	uint64_t for_ns;           /* it has waited for so long at least; 0: unknown */
+	uint64_t for_ns;           /* it has waited at least this long; 0: unknown */
 	struct csd_key who, on;
-	char names[];              /* who's, on's, and the text, each with its end */
+	char names[];              /* who's, on's, and the text, each zero-terminated */
 };
 
-/** The record behind r; the first one for NULL. NULL: there is none. */
+/** The record after r; NULL: the first one. Returns NULL at the end. */
 static inline const struct csd_record *csd_told_next(const struct csd_told *told,
 						     const struct csd_record *r)
 {
@@ -86,7 +86,7 @@ static inline const struct csd_record *csd_told_next(const struct csd_told *told
 	return any ? (const struct csd_record *)(const void *)at : NULL;
 }
 
-/** Whether what another process sent, aligned to 8 bytes, is whole records and nothing else. */
+/** Whether received data, aligned to 8 bytes, consists of whole records. */
 bool csd_told_fits(const struct csd_told *told);
 
 /** The name of what it waits for, and the text; "" if it has none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timers.c: things to do later on one PE: after a time (a heap by due time) or when a
- * condition is raised (idle, busy, periodic). Converse's Ccd. The loop asks the clock only
- * while a timer is set.
+ * timers.c: deferred calls on one PE: after a time (a heap by due time) or when a condition is
+ * raised (idle, busy, periodic). Converse's Ccd. The loop reads the clock only while a timer is
+ * set.
  */
 #include "base.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -118,7 +118,7 @@ static const double period_ms[CCD_N_CONDITIONS] = {
 	[CcdQUIET_100ms] = 100,
 };
 
-/* A periodic condition has a timer, which raises it and sets itself again while anybody waits. */
+/* A periodic condition has a timer, which raises it and sets itself again while functions wait. */
 struct period {
 	struct pe *pe;
 	int condition;
@@ -134,8 +134,7 @@ static void period_over(void *arg)
 	hooks_raise(p.pe, p.condition);
 }
 
-/* The argument of a period that is still set is ours to free; that of a user's timer is the
- * user's. */
+/* We free the argument of a period that is still set; the user owns that of a user's timer. */
 void timers_fini(struct pe *pe)
 {
 	for (size_t i = 0; i < pe->n_timers; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.c: the spanning tree of broadcasts and reductions, computed, not stored. Nodes are
- * numbered from the root's node and form a 4-ary tree (Charm++'s and VMI's factor); one PE
- * of each node, its leader, is connected to other nodes and serves the node's other PEs
- * as leaves: so a broadcast crosses to each process once. The leader of the root's node is
- * the root itself, elsewhere the node's first PE.
+ * tree.c: the spanning tree of broadcasts and reductions, computed, not stored. Nodes are numbered
+ * from the root's node and form a 4-ary tree (Charm++'s and VMI's factor); one PE of each node, its
+ * leader, is connected to other nodes and serves the node's other PEs as leaves: so a broadcast
+ * crosses to each process once. The leader of the root's node is the root, elsewhere the node's
+ * first PE.
  */
 #include "base.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted.c: where a PE's time goes. counted.h tells how each place is reached without a test on
- * the paths of a job that does not count; counted_join.c puts the PEs together, counted_print.c
- * prints, counted_file.c makes the file.
+ * counted.c: where a PE's time goes. counted.h says how it counts without a test on the paths of a
+ * job that does not; counted_join.c adds up the PEs, counted_print.c prints, counted_file.c makes
+ * the file.
  */
 #include "counted_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The speed of the counter is measured over so much time at least, to a ten thousandth. Only the
- * bounds of the histograms depend on it. */
+/* The rate of the counter is measured over at least this time, to a ten thousandth. Only the bounds
+ * of the histograms depend on it. */
 enum { MEASURED_NS = 1000 * 1000 };
 
 /* ---- CK_STATS ------------------------------------------------------------------------------- */
@@ -80,8 +80,8 @@ static void add(_Atomic uint64_t *to, uint64_t n)
 			      memory_order_relaxed);
 }
 
-/* Give the time since the last change to what took it. Counters of two cores may differ by a
- * little, and a thread may move. */
+/* Charge the time since the last change to what used it. Counters of two cores may differ slightly,
+ * and a thread may move. */
 static void charge(struct pe *pe, struct pe_counts *c)
 {
 	const uint64_t now = cmi_ticks(c->counter), passed = now > c->since ? now - c->since : 0;
@@ -131,9 +131,9 @@ void csd_count_end(struct pe *pe, struct count_run *run)
 	set_run(c, run->outer);
 }
 
-/* In place of up.swap_running, which is called when a thread gets the PE and when it leaves, with
- * words of the thread. The last of them holds what has been set aside: while the thread runs, its
- * resumer's calls; else its own. */
+/* Replaces up.swap_running, which is called when a thread gets the PE and when it leaves, with
+ * words of the thread. The last word is the saved run: while the thread runs, its resumer's calls;
+ * else its own. */
 static void swap_counted(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1])
 {
 	struct pe_counts *c = pe->counts;
@@ -150,8 +150,8 @@ static void swap_counted(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1])
 		pe->node->counting->swap_running(pe, running);
 }
 
-/* A handler may run the loop, which may become idle. The pass that finds work is still idle, but
- * for the calls in it: the loop says that it is busy again when such a pass ends. */
+/* A handler may run the loop, which may become idle. The pass that finds work still counts as idle,
+ * except for the calls in it: the loop reports that it is busy when such a pass ends. */
 static void begin_idle(void *arg)
 {
 	struct pe *pe = arg;
@@ -231,7 +231,7 @@ void csd_progress_text(struct pe *pe, const char *text)
 	atomic_store_explicit(&g->text_seq, seq + 1, memory_order_relaxed);
 	atomic_store_explicit(&g->text_ns, csd_now_ns(), memory_order_relaxed);
 	for (int i = 0; i < GAUGE_TEXT / 8; i++)
-		/* Release: who sees a new word sees that the number has become odd. */
+		/* Release: a reader of a new word sees that the number has become odd. */
 		atomic_store_explicit(&g->text[i], words[i], memory_order_release);
 	atomic_store_explicit(&g->text_seq, seq + 2, memory_order_release);
 }
@@ -300,7 +300,7 @@ static void counts_pe_start(struct pe *pe)
 	c->from_ns = csd_now_ns();
 	c->from_ticks = c->since = cmi_ticks(k->counter);
 	atomic_store_explicit(&c->gauge->since, c->since, memory_order_relaxed);
-	/* Release: who sees it sees `since`. */
+	/* Release: a reader of it sees `since`. */
 	atomic_store_explicit(&c->gauge->clock, k->counter ? GAUGE_COUNTER : GAUGE_NS,
 			      memory_order_release);
 	pe->counts = c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counted_file.c: the file that CK_STATS names is written whole or not at all. */
+/* counted_file.c: writes the file that CK_STATS names, complete or not at all. */
 #include "counted_int.h"
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/base/cmi_env.h"
@@ -38,7 +38,7 @@ static char *absolute(const char *file)
 	return path;
 }
 
-/* 0, or why a file of this name cannot be made, or take the place of the one that is there. */
+/* 0, or why a file of this name cannot be made, or replace the existing one. */
 static int cannot_write(const char *path)
 {
 	char name[PATH_MOST];
@@ -58,7 +58,7 @@ static int cannot_write(const char *path)
 	return 0;
 }
 
-/* At the start, so that a run of hours is not lost over a name. */
+/* At the start, so that a run of hours is not lost because of a name. */
 void counts_check_file(struct csd_counting *k)
 {
 	char why[256];
@@ -72,7 +72,7 @@ void counts_check_file(struct csd_counting *k)
 	cmi_env_refuse("CK_STATS", k->file, why);
 }
 
-/* Whole or not at all: under another name first. */
+/* Complete or not at all: under another name first. */
 int counts_write(struct pe *pe)
 {
 	const char *file = pe->node->counting->path;

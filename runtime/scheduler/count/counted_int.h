@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counted_int.h: what the files of count/ share. */
+/* counted_int.h: shared by the files of count/. */
 #ifndef CSD_COUNTED_INT_H
 #define CSD_COUNTED_INT_H
 
@@ -12,10 +12,10 @@ int counts_subtree_ended(struct pe *pe);   /* PE 0: 0, or a negative errno after
 
 /** On a node that counts. */
 struct csd_counting {
-	bool report;                   /* CK_STATS: the PEs' counts are put together when the job ends */
+	bool report;                   /* CK_STATS: the PEs' counts are combined when the job ends */
 	const char *file;              /* CK_STATS=file.json; NULL: a table on stderr */
-	char *path;                    /* the same, absolute, on node 0: the program may go to another
-				        * folder */
+	char *path;                    /* the same, absolute, on node 0: the program may change the
+				        * directory */
 	struct gauge *gauges;          /* of the whole job, ckrun's; NULL: none */
 	int n_gauges;
 	bool counter;
@@ -28,16 +28,16 @@ struct csd_counting {
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
 };
 
-/* The records begin with 64-bit words, which counted_print.c names in their order. */
+/* The records begin with 64-bit words, which counted_print.c names in this order. */
 
-/** A row of several PEs together. */
+/** A row, added over several PEs. */
 struct count_sum_row {
 	uint64_t calls, ns, longest_ns;
 	uint64_t longest_pe;           /* if there are calls */
 	uint64_t buckets[COUNT_BUCKETS];
 };
 
-/** One PE, behind which its numbers lie. Times in ns. */
+/** One PE; its numbers follow. Times in ns. */
 struct count_pe {
 	uint64_t pe, node;
 	uint64_t wall_ns, ns[GAUGE_STATES];
@@ -52,7 +52,7 @@ struct count_sum_link {
 	struct count_link link;
 };
 
-/** Some PEs together: this one and those below it in the tree of PE 0, as far as they have come. */
+/** Several PEs: this one and those below it in the tree of PE 0 that have reported. */
 struct count_sum {
 	struct count_sum_row *rows;    /* [n_rows] */
 	char *pes;                     /* [n_pes] of pe_bytes each */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted_join.c: the counts of all PEs come together on PE 0 at the end of a job, up the tree of
- * PE 0. Each PE sends what it and the PEs below it have counted just before it says that they have
- * stopped (exit.c), so they are there when it is heard. Rows are added on the way; PEs and links
- * are listed.
+ * counted_join.c: combines the counts of all PEs at the end of a job, up the tree of PE 0. Each PE
+ * sends those of its subtree just before it reports that the subtree has stopped (exit.c), so they
+ * arrive first. Rows are added; PEs and links are listed.
  *
  *   | counts_msg | rows | PEs, each with its numbers | links |
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counted_print.c: the counts of a job as a table for people or as JSON for programs.
- * docs/GUIDE.md explains the columns and lists the keys. The table is as long for a thousand PEs
- * as for two; the file has them all.
+ * counted_print.c: the counts of a job as a table or as JSON. docs/GUIDE.md explains the columns
+ * and lists the keys. The table has the same length for any number of PEs; the file lists them all.
  */
 #include "counted_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -15,7 +14,7 @@
 
 enum { TABLE_ROWS = 24 };        /* entries in the table */
 
-/** What both writers read: the counts in order. */
+/** The input of both writers: the counts, sorted. */
 struct report {
 	FILE *f;
 	const struct csd_counting *k;
@@ -25,7 +24,7 @@ struct report {
 	uint64_t wall_ns;                   /* of the PE that ran longest */
 };
 
-/* What the file calls the words of a record, in their order. */
+/* The file's keys for the words of a record, in their order. */
 static const char *const pe_keys[] = {
 	"pe", "node", "wall_ns", "overhead_ns", "idle_ns", "busy_ns",
 	"sent", "handled", "dispatched", "pool_bytes", NULL,
@@ -35,7 +34,8 @@ static const char *const link_keys[] = {
 	"from", "to", "messages", "bytes", "puts", "put_bytes", NULL,
 };
 
-/** A number's key ends so in the file, and its text so in the table, for each thousand more. */
+/** The suffix of a number's key in the file, and of its text in the table for each factor of
+ * 1000. */
 static const struct { const char *suffix, *scale[6]; } units[COUNT_UNITS] = {
 	[COUNT_TIMES] = { "", { "" } },
 	[COUNT_BYTES] = { "_bytes", { " B", " kB", " MB", " GB", " TB" } },
@@ -50,7 +50,7 @@ static const struct count_name *name_of(const struct report *r, const struct cou
 
 /* ---- in order ------------------------------------------------------------------------------ */
 
-/* Records that begin with two words: a PE and its node, or two nodes. */
+/* Compares records that begin with two words: a PE and its node, or two nodes. */
 static int by_two_words(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -110,7 +110,7 @@ static struct report report_of(const struct pe *pe, FILE *f)
 	return r;
 }
 
-/* Numbers of one group follow each other: the place behind those of number i's group. */
+/* Numbers of one group are consecutive: the index after those of number i's group. */
 static int group_end(const struct csd_counting *k, int i)
 {
 	const char *group = k->numbers[i].group;
@@ -204,7 +204,7 @@ static void print_rows(const struct report *r)
 			rest_calls, text_of((double)rest_ns, COUNT_TICKS).s);
 }
 
-/* How long calls took, of all rows together. */
+/* The durations of calls, of all rows together. */
 static void print_histogram(const struct report *r)
 {
 	enum { WIDTH = 40 };
@@ -282,7 +282,7 @@ static void print_numbers(const struct report *r)
 	}
 }
 
-/* In one piece, so that lines of other PEs come before or behind. */
+/* In one write, so that lines of other PEs do not interrupt it. */
 void counts_print(struct pe *pe)
 {
 	const int n_nodes = pe->node->job->n_nodes;
@@ -313,8 +313,8 @@ void counts_print(struct pe *pe)
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
-/* Names of the program's are identifiers, but its arguments may be anything. What is no ASCII is
- * written as if it were Latin-1, so that the file is valid whatever it was. */
+/* The program's names are identifiers, but its arguments may be anything. Bytes beyond ASCII are
+ * written as if they were Latin-1, so that the file is valid in any case. */
 static void write_string(FILE *f, const char *text)
 {
 	fputc('"', f);
@@ -385,7 +385,7 @@ static void write_link(const struct report *r, uint32_t i)
 	write_words(r->f, link_keys, &r->s->links[i]);
 }
 
-/* An object for each of them, on a line of its own. */
+/* An object for each, on a line of its own. */
 static void write_list(const struct report *r, const char *name, uint32_t n,
 		       void (*write_one)(const struct report *r, uint32_t i))
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child.c: a child that the program has forked. It is no PE: what it calls gets the line that a
- * thread of the program's gets. It has the stack of the handler that forked, and below that the
- * scheduler. If it returns, the next message that the copy of the queue has for it ends it.
+ * child.c: a child that the program has forked. It is no PE: its calls of the runtime end with the
+ * same line as those of a thread of the program's own. It has the stack of the handler that forked,
+ * and below that the scheduler. If it returns to that, the next message in its copy of the queue
+ * ends it.
  */
 #include "loop.h"
 #include "../../machine/base/cmi_alloc.h"

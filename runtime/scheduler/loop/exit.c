@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exit.c: the end of a job in good order, over the tree of PE 0 (by force: abort.c):
+ * exit.c: the normal end of a job, over the tree of PE 0 (by force: abort.c):
  *
  *   done   any node -> PE 0     my host program wants no more; when all have said so, the job ends
  *   ask    any PE -> PE 0       somebody wants to end the job
@@ -8,9 +8,9 @@
  *   ack    leaves -> PE 0       my part of the tree has stopped, and its sends are out
  *   leave  PE 0 -> all          nobody needs you any more
  *
- * Between stop and leave a PE still moves the network and drops what arrives: a sender whose
- * last messages wait for a slot, or whose endpoint is not wired up yet, needs its help. That may
- * take long where a host program comes late to its CkFinalize; then it sleeps in between.
+ * Between stop and leave a PE still polls the network and drops arrivals: a sender whose last
+ * messages wait for a slot, or whose endpoint is not connected yet, needs that. It may take long if
+ * a host program is late to call CkFinalize; then the PE sleeps in between.
  */
 #include "loop.h"
 
@@ -95,7 +95,7 @@ static void exit_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
-/* The subtree has stopped: tell the parent. The root lets everybody go. */
+/* The subtree has stopped: tell the parent. The root tells all PEs to leave. */
 static void subtree_stopped(struct pe *pe)
 {
 	pe->exit_acks = -1;
@@ -110,8 +110,8 @@ static void subtree_stopped(struct pe *pe)
 	pe->leave = true;
 }
 
-/* The handlers do not run any more. The credit is given all the same: the sender's exit messages
- * may wait for it. Model: flow.pml, receiver */
+/* Handlers run no more, but the credit is still given: the sender's exit messages may wait for it.
+ * Model: flow.pml, receiver */
 static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	if ((m->flags & CMI_F_REMOTE) && m->handler != CREDIT_HANDLER)
@@ -119,8 +119,8 @@ static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* Nothing has come, since *since_ns_p; 0: until now. The naps are short, because nobody wakes this
- * PE. */
+/* Nothing has arrived since *since_ns_p; 0: until now. The naps are short, because nothing wakes
+ * this PE. */
 static void wait_a_little(struct pe *pe, uint64_t *since_ns_p)
 {
 	static const uint64_t YIELD_NS = 100 * 1000 * 1000;
@@ -149,7 +149,7 @@ void exit_drain(struct pe *pe)
 		else
 			wait_a_little(pe, &quiet_ns);
 		while ((m = msgq_pop(&pe->queue))) {
-			if (handler_is_own(pe->node, m)) /* a credit may let ours go */
+			if (handler_is_own(pe->node, m)) /* a credit may release our own messages */
 				loop_dispatch(pe, m);
 			else
 				drop_arrived(pe, m);
@@ -170,7 +170,7 @@ void csd_exit(struct pe *pe, int code)
 
 #define EXIT_ASTRAY "it says something about the end of the job that its sender cannot say now"
 
-/* Each kind comes once, in its phase. */
+/* Each kind arrives once, in its phase. */
 static const char *exit_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct cmi_job *job = pe->node->job;

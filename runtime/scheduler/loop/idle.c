@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle.c: what a PE does when it has nothing to do: poll, then poll and yield, then sleep. Of the
- * policies measured at 2, 4 and 16 processes on 2 cores this was the best or close to it. Pure
- * spinning collapses there (round trips of 34 ms), and sleeping at once costs 30 us to wake up and
- * the sender 12 us.
+ * idle.c: an idle PE polls, then polls and yields, then sleeps. Of the policies measured at 2, 4
+ * and 16 processes on 2 cores this was the best or close to it. Pure spinning collapses there
+ * (round trips of 34 ms), and sleeping at once costs 30 us to wake up and the sender 12 us.
  */
 #include "loop.h"
 
 #include <sched.h>
 
 enum {
-	/* So many polls follow each other at once; later ones have a pause instruction between them. A
+	/* The first polls follow each other at once; later ones have a pause instruction between them. A
 	 * pause takes 26 ns on one machine and 40 on another, as long as the poll itself. With pauses from
 	 * the start a round trip of a message was 7 % longer, of a channel 12 %. */
 	IDLE_LOOKS = 64,
-	/* While nobody else of the job wants the core, one poll in so many yields: a yield takes as long
-	 * as ten polls, and messages that come meanwhile wait. Yielding after each poll made round trips
-	 * of channels of 300 and 500 kB 2 and 8 % longer (AMD EPYC). */
+	/* While no other thread of the job wants the core, one poll in this many yields: a yield takes as
+	 * long as ten polls, and delays messages that arrive meanwhile. Yielding after each poll made
+	 * round trips of channels of 300 and 500 kB 2 and 8 % longer (AMD EPYC). */
 	IDLE_YIELD = 64,
-	/* How long a PE yields before its first sleep. With a core for each PE it may take longer: waking
-	 * up costs 30 us, and nobody else of the job wants the core. */
+	/* How long a PE yields before its first sleep. With a core for each PE it may be longer: waking up
+	 * costs 30 us, and no other thread of the job wants the core. */
 	YIELD_CROWDED_NS = 50 * 1000,
 	YIELD_NS = 200 * 1000,
-	/* What an armed layer waits for, a put, wakes nobody, so a nap costs all of its length. At 500 kB
+	/* A put, for which an armed layer waits, wakes no PE, so a nap costs all of its length. At 500 kB
 	 * (75 us one way) napping after 50 us doubled the round trip, to 160 us from 80. */
 	YIELD_ARMED_NS = 2000 * 1000,
-	/* For the same reason these naps are short. They grow, so that a program that waits long does
-	 * not burn a core. */
+	/* For the same reason these naps are short. They grow, so that a long wait does not burn a
+	 * core. */
 	ARMED_NAP_MIN_US = 20,
 	ARMED_NAP_MAX_US = 1000,
-	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes
-	 * nobody. */
+	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes no
+	 * PE. */
 	FLAGGED_NAP_US = 10000,
-	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as so many looks at the
-	 * queue. With one look each, 4 processes on 2 cores changed 380 times for a step of wander. */
+	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as several looks at the
+	 * queue. With one look each, 4 processes on 2 cores switched 380 times for a step of wander. */
 	YIELD_LOOKS = 10,
-	/* A look at whether other programs are on the core is three system calls. */
+	/* Checking whether other programs are on the core takes three system calls. */
 	CORE_NS = 100 * 1000 * 1000,
 };
 
-/* While a look at tcp lasts, 0.4 us, what the other PEs of the host send waits, and most of it
- * comes within the first microsecond. Nothing comes from another host within four, so a PE that is
- * alone on its host need not wait: with looks at every 16th of the first 128 passes a round trip
+/* While a poll of tcp lasts, 0.4 us, messages from the host's other PEs wait, and most of them
+ * arrive within the first microsecond. Nothing arrives from another host within four, so a PE that
+ * is alone on its host need not wait: with polls at every 16th of the first 128 passes a round trip
  * over tcp took 0.3 us longer. */
 uint32_t idle_patience(const struct cmi_job *job)
 {
@@ -59,7 +58,7 @@ static void cpu_relax(void)
 #endif
 }
 
-/* What the layers let it sleep, in us; -1: until woken. 0: one of them has acted. */
+/* How long the layers let it sleep, in us; -1: until woken; 0: one of them has acted. */
 static int64_t layers_nap_us(struct pe *pe, uint64_t now)
 {
 	int64_t least = -1;
@@ -74,7 +73,7 @@ static int64_t layers_nap_us(struct pe *pe, uint64_t now)
 	return least;
 }
 
-/* The same with what the PE itself waits for. */
+/* The same, including what the PE itself waits for. */
 static int64_t nap_us(struct pe *pe, uint64_t now)
 {
 	int64_t us = layers_nap_us(pe, now);
@@ -99,10 +98,10 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 	return us;
 }
 
-/* Publish that we sleep, look once more, sleep. The seq_cst store and load pair with the
- * seq_cst push and load in inbox_push: one of the two sees the other. The count of sleepers and the
- * load of the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the
- * count is raised, so a waker that sees the count finds somebody to wake. Model: inbox.pml, nap */
+/* Publish that we sleep, check once more, sleep. The seq_cst store and load pair with the seq_cst
+ * push and load in inbox_push: one of the two sees the other. The count of sleepers and the load of
+ * the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the count
+ * is raised, so a waker that sees the count finds a PE to wake. Model: inbox.pml, nap */
 static void nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;
@@ -157,7 +156,7 @@ void idle_step(struct pe *pe)
 		idle->since_ns = now;
 	look_at_core(pe, now);
 	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
-		/* No sleep: they may have made work, or wait for the next time. */
+		/* No sleep: they may have made work, or wait for the next call. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
 		sched_yield();
 		return;

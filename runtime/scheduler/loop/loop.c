@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loop.c: the scheduler loop of one PE. Every step does bounded work, so that a flood in
- * one cannot starve the others; docs/ARCHITECTURE.md explains the order.
+ * loop.c: the scheduler loop of one PE. Every stage does bounded work, so that a flood in one
+ * cannot starve the others; docs/ARCHITECTURE.md explains the order.
  */
 #include "loop.h"
 
-/* Messages handled between two looks at the other sources. A larger number saves looks (about 15 ns
- * a pass without network), a smaller one answers the network and channels sooner. */
+/* Messages handled between two polls of the other sources. More save polls (about 15 ns a pass
+ * without network), fewer answer the network and channels sooner. */
 enum { QUEUE_BATCH = 16 };
 
-/* A message from another process. The credit is sent after the handler, because nobody waits for
+/* A message from another process. The credit is sent after the handler, because nothing waits for
  * it; credits themselves are not subject to flow control. */
 static void dispatch_remote(struct pe *pe, struct cmi_msg *m)
 {
@@ -82,7 +82,7 @@ void loop_dispatch(struct pe *pe, struct cmi_msg *m)
 	dispatch(pe, m);
 }
 
-/* It has waited in the queue, and somebody else handles it. */
+/* It has waited in the queue, and another handler takes it. */
 static void message_taken(struct pe *pe, struct cmi_msg *m)
 {
 	const uint8_t flags = m->flags;
@@ -116,14 +116,14 @@ static int run_queue(struct pe *pe, int most)
 	return most - left;
 }
 
-/* How many messages a pass handles at most. */
+/* The most messages that a pass handles. */
 static int pass_most(const struct pe *pe)
 {
 	return pe->most ? pe->most : QUEUE_BATCH;
 }
 
-/* What the handlers of a pass send may wait for its end. So that a long handler does not hold back
- * what those before it have finished, a pass is no more handlers than take PASS_NS. */
+/* Messages that the handlers of a pass send may wait for its end. So that a long handler does not
+ * delay the results of earlier ones, a pass is limited to the handlers that take PASS_NS. */
 static void fit_pass(struct pe *pe, uint64_t took_ns)
 {
 	enum { PASS_NS = 20 * 1000 };
@@ -136,8 +136,8 @@ static void fit_pass(struct pe *pe, uint64_t took_ns)
 		pe->most = most * 2;
 }
 
-/* A look at an expensive network (tcp) is a system call. A busy PE makes one every few passes with
- * work, and a PE that has been without work for a while makes one in each pass. */
+/* Polling an expensive network (tcp) is a system call. A busy PE polls it every few passes with
+ * work, and a PE that has been without work for a while in each pass. */
 static bool looks_far(struct pe *pe, int period)
 {
 	pe->idle.unlooked += pe->idle.polls == 0;
@@ -176,7 +176,7 @@ static int poll_layer(struct pe *pe)
 
 static int one_pass(struct pe *pe, int most)
 {
-	/* A PE that is never idle reads the clock in one pass of so many. */
+	/* A PE that is never idle reads the clock in one pass of this many. */
 	enum { CORE_PASSES = 256 };
 	int work = 0;
 
@@ -192,8 +192,8 @@ static int one_pass(struct pe *pe, int most)
 	return work;
 }
 
-/* Keep a message until its turn. For flow control it counts as handled, because the awaited message
- * may wait at the sender for its credit. */
+/* Keep a message for later. For flow control it counts as handled, because the awaited message may
+ * need its credit at the sender. */
 static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE) {
@@ -201,7 +201,7 @@ static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 			abort_no_handler(pe, m);
 		m->flags &= (uint8_t)~CMI_F_REMOTE;
 		flow_consumed(pe, m->src_pe, m->size);
-		/* When its turn comes it is looked at, as any message from another process. */
+		/* It is checked when it is handled, like any message from another process. */
 		m->mark = (uint8_t)m->handler;
 		m->handler = (uint16_t)pe->node->h_held;
 	}
@@ -249,7 +249,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 		}
 	}
 	idle_end(pe);
-	/* The messages that were held go before those that are still queued. */
+	/* The messages that were kept go before those that are still queued. */
 	while ((m = msgq_pop(&pe->queue)) || msgq_late(&pe->queue))
 		if (m)
 			msg_fifo_push(&held, m);
@@ -268,7 +268,7 @@ static inline __attribute__((always_inline)) void run(struct pe *pe, bool networ
 	}
 }
 
-/* A job without a network does not look up how long a pass may be. */
+/* A job without a network skips the lookup of a pass's limit. */
 void loop_run(struct pe *pe)
 {
 	if (pe->network)
@@ -295,8 +295,8 @@ int loop_some(struct pe *pe, int n)
 	return pe->stop ? -1 : work;
 }
 
-/* The time that the host program had its thread for itself was not idle. The flag is loaded with
- * acquire: it pairs with the release store of a thread that is not this PE's. */
+/* The time between two calls of the host program was not idle. The flag is loaded with acquire: it
+ * pairs with the release store of a thread that is not this PE's. */
 bool loop_until(struct pe *pe, const volatile int *flag)
 {
 	bool set;

@@ -14,10 +14,10 @@ int loop_receive(struct pe *pe);           /* inbox and network into the queue *
 void loop_dispatch(struct pe *pe, struct cmi_msg *m);
 uint32_t idle_patience(const struct cmi_job *job); /* for pe->idle */
 void idle_step(struct pe *pe);
-void idle_look(struct pe *pe);             /* the same for a pass of a host program's: it never
-					    * sleeps or yields */
+void idle_look(struct pe *pe);             /* the same for a pass of a host program: it never sleeps
+					    * or yields */
 void idle_end_slow(struct pe *pe);
-/** Now and then: whether other programs run on this PE's core (cmi_look_at_core). */
+/** Check occasionally whether other programs run on this PE's core (cmi_look_at_core). */
 void idle_look_at_core(struct pe *pe);
 static inline void idle_end(struct pe *pe)
 {

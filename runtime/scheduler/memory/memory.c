@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.c: message memory. Each PE has a free list per size class; allocating and freeing
- * on the owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node goes
- * home through the owner's stack `returns`, because a pool has one writer.
+ * memory.c: message memory. Each PE has a free list per size class; allocating and freeing on the
+ * owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node returns
+ * through the owner's stack `returns`, because a pool has one writer.
  *
- * The blocks are cut from slabs, pieces of the machine's message memory, and stay in their class. A
- * message to another node of the host is handed over where it lies, and its block comes back here.
- * room.c limits what is taken for the program's messages, and reclaim.c gives slabs back of which
- * all blocks are free.
+ * The blocks are cut from slabs, which are pieces of the machine's message memory, and stay in
+ * their class. Other nodes of the host use a message in place, and its block returns here. room.c
+ * limits the memory for the program's messages, and reclaim.c returns slabs whose blocks are all
+ * free.
  *
- * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the
- * first cache line and the payload starts on the second.
+ * Blocks are 64-byte aligned: the 64 bytes of heads (machine and chare layer) fill the first cache
+ * line and the payload starts on the second.
  */
 #include "msg_memory.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -55,7 +55,7 @@ void msg_pool_fini(struct msg_pool *pool)
 
 /* ---- slabs ----------------------------------------------------------------------------------- */
 
-/* Small blocks are cut from one slab, large ones are got singly. */
+/* Small blocks are cut from one slab, large ones are allocated singly. */
 uint32_t msg_slab_blocks(unsigned cls)
 {
 	size_t bytes = msg_class_bytes(cls);
@@ -63,16 +63,16 @@ uint32_t msg_slab_blocks(unsigned cls)
 	return bytes <= SLAB_BYTES / 16 ? (uint32_t)(SLAB_BYTES / bytes) : 1;
 }
 
-/* A large block begins in the middle of a page. A copy to where the place in its page is up to 15
- * bytes behind that of the source goes at 3.4 GB/s instead of 50 on an AMD EPYC (family 25 model
- * 17): the kernel's (`rep movsb`) and memcpy's. The kernel puts what is sent over tcp behind a
- * short head at a page's beginning, and arrays of a program often begin there, too. */
+/* A large block begins in the middle of a page. A copy to an address whose offset in its page is up
+ * to 15 bytes after the source's runs at 3.4 GB/s instead of 50 on an AMD EPYC (family 25 model
+ * 17), in the kernel (`rep movsb`) and in memcpy. The kernel puts data for tcp after a short header
+ * at a page's beginning, and arrays of a program often begin there, too. */
 size_t msg_slab_skip(unsigned cls)
 {
 	return msg_slab_blocks(cls) == 1 ? PAGE / 2 : 0;
 }
 
-/* Whole pages, so that they can be given back. */
+/* Whole pages, so that they can be returned. */
 size_t msg_slab_bytes(unsigned cls)
 {
 	return (msg_slab_skip(cls) + msg_slab_blocks(cls) * msg_class_bytes(cls) + PAGE - 1) / PAGE * PAGE;
@@ -94,7 +94,7 @@ static struct msg_slab *slab_new(struct pe *pe, unsigned cls)
 	return slab;
 }
 
-/* A slab of the class that has no pages: an emptied one, else a new one. */
+/* A slab of the class without pages: an emptied one, else a new one. */
 static struct msg_slab *slab_take(struct pe *pe, unsigned cls)
 {
 	uint32_t hollow = pe->pool.hollow[cls];
@@ -163,8 +163,8 @@ struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 
 /* ---- freeing --------------------------------------------------------------------------------- */
 
-/* Send memory home. Our last reads and writes of the block come before the owner's next use of it,
- * because a push releases and the taking acquires. */
+/* Return a block to its PE. Our last accesses come before the owner's next use of it, because a
+ * push releases and the taking acquires. */
 static void return_to(struct pe *home, struct cmi_msg *m)
 {
 	if (m->origin == CMI_ORIGIN_POOL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.h: message memory: slabs, and what is given back. */
+/* memory.h: message memory: slabs, and their return to the system. */
 #ifndef CSD_MEMORY_H
 #define CSD_MEMORY_H
 
@@ -7,9 +7,8 @@
 
 /* memory.c */
 
-/* A piece of the machine's message memory, all cut into blocks of one class. Its blocks are where
- * its PE or others have them, or in the PE's free list; when all are free it may be emptied
- * (reclaim.c). */
+/* A piece of the machine's message memory, cut into blocks of one class. Each block is in use or in
+ * the free list of its PE; when all are free it may be emptied (reclaim.c). */
 struct msg_slab {
 	char *at;
 	uint8_t cls;

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reclaim.c: empties slabs of which all blocks are free: their pages go back to the system, so that
- * another size class or another PE of the process can have the memory. Their addresses stay in
+ * reclaim.c: empties slabs whose blocks are all free: their pages are returned to the system, so
+ * that another size class or another PE of the process can use the memory. Their addresses stay in
  * their class and are used first when it needs a slab again.
  *
  * That is done only near the limit of room.c, because the free blocks have to be counted one by
- * one. A PE trims its own pool. It asks the others by a message of theirs, `ask`, that it pushes
- * onto their stack of returns, which they look at in each pass; so asking costs them nothing while
- * nobody asks.
+ * one. A PE trims its own pool. It asks each other PE by that PE's message `ask`, which it pushes
+ * onto the stack of returns that is checked in each pass anyway.
  */
 #include "msg_memory.h"
 
 #include <sched.h>
 
 enum {
-	TRIM_SHARE = 10,             /* a PE trims in at most one part in so many of its time */
-	AWAIT_NS = 20 * 1000 * 1000, /* how long a handler that cannot wait allows others to trim */
+	TRIM_SHARE = 10,             /* a PE trims in at most this fraction of its time */
+	AWAIT_NS = 20 * 1000 * 1000, /* how long a handler that cannot wait gives others to trim */
 };
 
-/* The slab of a block of ours: the last one that does not begin behind it. */
+/* The slab of one of our blocks: the last one that begins at or before it. */
 static struct msg_slab *slab_of(const struct msg_pool *pool, const struct cmi_msg *m)
 {
 	size_t low = 0, high = pool->n_slabs;
@@ -48,7 +47,7 @@ static bool all_free(const struct msg_slab *slab)
 	return !slab->hollow && slab->n_free == msg_slab_blocks(slab->cls);
 }
 
-/* Take the blocks of slabs that are all free out of the free lists. */
+/* Remove the blocks of slabs that are all free from the free lists. */
 static void drop_blocks(struct msg_pool *pool)
 {
 	for (unsigned cls = 0; cls < MSG_CLASSES; cls++) {
@@ -62,7 +61,7 @@ static void drop_blocks(struct msg_pool *pool)
 	}
 }
 
-/* Returns how much less is taken. */
+/* Returns how much `taken` has decreased. */
 static uint64_t empty(struct pe *pe, struct msg_slab *slab)
 {
 	struct msg_pool *pool = &pe->pool;
@@ -92,7 +91,7 @@ static uint64_t trim(struct pe *pe)
 	for (size_t i = 0; i < pool->n_slabs; i++)
 		if (all_free(&pool->slabs[i]))
 			bytes += empty(pe, &pool->slabs[i]);
-	/* Relaxed: the number says nothing about other memory. */
+	/* Relaxed: no other memory depends on the number. */
 	atomic_fetch_sub_explicit(&pe->node->memory.taken, bytes, memory_order_relaxed);
 	return bytes;
 }
@@ -112,7 +111,7 @@ bool pool_trim(struct pe *pe, bool must)
 /* ---- the other PEs of the process ------------------------------------------------------------ */
 
 /* `asked` guards the message: the release lets the next PE that asks write its link after we have
- * read it. It is cleared behind the trim, for pool_await_others. */
+ * read it. It is cleared after the trim, for pool_await_others. */
 void pool_trim_asked(struct pe *pe)
 {
 	pool_trim(pe, false);
@@ -129,8 +128,8 @@ void pool_ask_others(struct pe *pe)
 		    atomic_exchange_explicit(&other->pool.asked, true, memory_order_acquire))
 			continue;
 		msg_stack_local_push(&other->returns, &other->pool.ask);
-		/* As in inbox_push. A sleeper looks at its returns when it is awake; if this misses it, it
-		 * sleeps for as long as its timers allow, and the one that asked asks again. */
+		/* As in inbox_push. A sleeper checks its returns when it wakes up; if this misses it, it sleeps
+		 * for as long as its timers allow, and the asking PE asks again. */
 		if (atomic_load_explicit(&other->sleeping, memory_order_seq_cst))
 			cmi_wake(other->wire);
 	}
@@ -145,8 +144,8 @@ static bool any_asked(const struct pe *pe)
 	return false;
 }
 
-/* A handler is at the limit: let the others trim before the job ends. One that runs long does not.
- * Returns whether there are others. */
+/* A handler is at the limit: let the others trim before the job ends. One in a long handler does
+ * not. Returns whether there are others. */
 bool pool_await_others(struct pe *pe)
 {
 	uint64_t begin = csd_now_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inbox.c: messages between the PEs of a node. A message is handed over by pointer through the
- * target's inbox, a stack (msg_stack.h) that any PE pushes to and that the owner empties at once
- * and turns round, so that each sender's messages come out in the order in which they went in.
+ * target's inbox, a stack (msg_stack.h) that any PE pushes to. The owner empties it at once and
+ * reverses it, so that each sender's messages keep their order.
  */
 #include "msgq.h"
 
@@ -15,7 +15,7 @@ void inbox_push(struct pe *to, struct cmi_msg *m)
 		cmi_wake(to->wire);
 }
 
-/* A message that comes alone is often answered; csd_may_answer makes use of that. */
+/* A message that comes alone is often answered; csd_may_answer uses that. */
 static void came_alone(struct pe *pe, int src_pe)
 {
 	pe->lone = pe_of_node(pe, src_pe);
@@ -23,8 +23,8 @@ static void came_alone(struct pe *pe, int src_pe)
 		cmi_fetch_polled(&pe->lone->inbox);
 }
 
-/* Move what other PEs of this node have sent into the run queue. Bounded by what was there
- * at one moment. */
+/* Move messages from other PEs of this node into the run queue. Bounded by what was there at one
+ * moment. */
 int inbox_take_slow(struct pe *pe)
 {
 	struct cmi_msg *in_order = msg_stack_local_take_in_order(&pe->inbox);

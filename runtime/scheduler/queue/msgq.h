@@ -20,7 +20,8 @@ static inline int64_t msg_key(const struct cmi_msg *m)
 void msgq_init(struct msgq *q);
 void msgq_fini(struct pe *pe, struct msgq *q);
 void msgq_set_random(struct msgq *q, struct msgq_random *r); /* of an empty queue */
-void msgq_push_again(struct msgq *q, struct cmi_msg *m); /* what has been in it before: no record */
+void msgq_push_again(struct msgq *q, struct cmi_msg *m); /* for a message that has been in it
+							  * before: no record */
 struct cmi_msg *msgq_pop_mixed(struct msgq *q);
 static inline struct cmi_msg *msgq_pop(struct msgq *q) /* NULL when empty */
 {
@@ -32,11 +33,11 @@ void msgq_take(struct msgq *q, csd_msg_test test, const void *arg,
 	       struct msg_fifo *to); /* csd_queue_take */
 struct csd_random msgq_random_asked(void);
 void msgq_random_print(void);
-/* Different for each `salt`. With delays messages of all PEs but `prompt` come late; -1: of all. */
+/* Different for each `salt`. With delays messages of all PEs but `prompt` are late; -1: of all. */
 struct msgq_random *msgq_random_create(const struct node *node, int salt, int prompt);
 void msgq_random_destroy(struct msgq_random *r);
 void msgq_random_push(struct msgq_random *r, struct cmi_msg *m);
-/* Take those out of a list, or look for one, that the test accepts. */
+/* Take the messages that the test accepts out of a list, or look for one. */
 void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to);
 bool msg_fifo_has(const struct msg_fifo *f, csd_msg_test test, const void *arg);
 bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void *arg);
@@ -50,7 +51,7 @@ static inline bool msgq_late(const struct msgq *q) /* after msgq_pop gave NULL: 
 	return q->random && msgq_random_waits(q->random);
 }
 void msgq_random_end_delays(struct msgq_random *r);
-/* Late messages come closer by so many looks: others had the core meanwhile. */
+/* Bring late messages closer by this many looks: others had the core meanwhile. */
 void msgq_random_hurry(struct msgq_random *r, unsigned looks);
 
 /* inbox.c */
@@ -62,8 +63,8 @@ static inline int inbox_take(struct pe *pe)
 
 	if (CSD_LIKELY(!m))
 		return 0;
-	/* To take it the inbox's line must come from the sender's core; the message's first two lines come
-	 * meanwhile, the head to be written, too: a round trip of 8 bytes between threads takes 0.9 of
+	/* To take it, the inbox's line must come from the sender's core; meanwhile the message's first two
+	 * lines are fetched, the head for writing: a round trip of 8 bytes between threads takes 0.9 of
 	 * its time without, a barrier also (Intel Xeon). */
 	cmi_own_line(m);
 	__builtin_prefetch((const char *)m + CSD_CACHE_LINE);

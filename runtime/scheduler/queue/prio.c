@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prio.c: priorities wider than the 32 bits that a message's head has: numbers of 64 bits and
- * vectors of bits. They travel behind the payload, so messages without one pay nothing:
+ * prio.c: priorities wider than the 32 bits in a message's head: numbers of 64 bits and bit
+ * vectors. They follow the payload, so messages without one pay nothing:
  *
  *   | head | payload | padding | words of the vector | struct msg_prio |
  *                    '--------------- bytes, part of size ------------'
  *
- * All priorities are compared as vectors, from the first bit on; of two that agree as far as both
- * go the shorter one is first. A number is the vector of its 64 bits with the first one inverted,
+ * All priorities are compared as vectors, from the first bit on; if one is a prefix of the other,
+ * the shorter one is first. A number is the vector of its 64 bits with the first one inverted,
  * which keeps numbers in order. The `key` is the first 64 bits of any priority, with the first bit
  * inverted once more, so the heap compares one signed word and looks at a vector only where keys
  * are equal.
@@ -30,7 +30,7 @@ static const uint32_t *words_before(const struct msg_prio *p)
 	return (const uint32_t *)(const void *)p - words_of(p->n_bits);
 }
 
-/* The words of a vector with zeros behind its end. */
+/* The words of a vector, padded with zeros. */
 static uint32_t word_at(const uint32_t *words, uint32_t n_bits, size_t i)
 {
 	uint32_t left;
@@ -55,7 +55,7 @@ int msg_prio_compare(const struct msg_prio *a, const struct msg_prio *b)
 	uint32_t n_b = b && b->n_bits ? b->n_bits : KEY_BITS;
 	uint32_t n_both = n_a < n_b ? n_a : n_b;
 
-	/* Only the bits that both have; after these the length decides. */
+	/* Only the bits that both have; then the length decides. */
 	for (size_t i = KEY_BITS / WORD_BITS; i < words_of(n_both); i++) {
 		uint32_t x = word_at(words_before(a), n_both, i);
 		uint32_t y = word_at(words_before(b), n_both, i);

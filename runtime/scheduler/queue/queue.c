@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.c: what is ready to run on one PE. Unprioritised messages, nearly all of them, go
- * through a linked FIFO; a binary heap holds the rest, ordered by (priority, arrival), where a
- * priority is a number or a vector of bits (prio.c). Expedited messages stand before
- * everything.
+ * queue.c: the messages that are ready on one PE. Unprioritised messages, nearly all of them, go
+ * through a linked FIFO; a binary heap holds the others, ordered by (priority, arrival), where a
+ * priority is a number or a bit vector (prio.c). Expedited messages precede everything.
  */
 #include "msgq.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -133,7 +132,7 @@ struct cmi_msg *msgq_pop_mixed(struct msgq *q)
 	return m;
 }
 
-/* ---- by what they are ------------------------------------------------------------------------ */
+/* ---- by a test ------------------------------------------------------------------------------- */
 
 void msg_fifo_take(struct msg_fifo *f, csd_msg_test test, const void *arg, struct msg_fifo *to)
 {
@@ -161,7 +160,7 @@ static int compare_items(const void *a, const void *b)
 	return item_before(a, b) ? -1 : 1;
 }
 
-/* Those that stay are a heap again once they are sorted. */
+/* The remaining ones are a heap again once they are sorted. */
 static void heap_take(struct msgq *q, csd_msg_test test, const void *arg, struct msg_fifo *to)
 {
 	size_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.h: the run queue of one PE, and the linked list that it and others are made of. Only the
- * owner PE touches a queue.
+ * queue.h: the run queue of one PE, and the linked list that it and others consist of. Only the
+ * owner PE uses a queue.
  */
 #ifndef CSD_QUEUE_H
 #define CSD_QUEUE_H
@@ -50,7 +50,7 @@ static inline struct cmi_msg *msg_fifo_pop(struct msg_fifo *f)
 	return m;
 }
 
-/** Everything in `from` goes behind what is in `to`. */
+/** Append everything in `from` to `to`. */
 static inline void msg_fifo_append(struct msg_fifo *to, struct msg_fifo *from)
 {
 	if (!from->head)
@@ -60,7 +60,7 @@ static inline void msg_fifo_append(struct msg_fifo *to, struct msg_fifo *from)
 	msg_fifo_init(from);
 }
 
-/** The same to a list that is not set. */
+/** The same to an uninitialised list. */
 static inline void msg_fifo_move(struct msg_fifo *to, struct msg_fifo *from)
 {
 	msg_fifo_init(to);
@@ -85,9 +85,9 @@ struct msg_heap_item {
 
 struct msgq_random;
 
-/** What is ready to run on one PE. Order: expedited, priority < 0, plain FIFO (priority 0),
- * priority > 0. While `mixed` is false everything that is queued is in `plain`, so one test
- * decides. A queue that is traced counts as mixed, too. */
+/** The ready messages of one PE. Order: expedited, priority < 0, plain FIFO (priority 0), priority
+ * > 0. While `mixed` is false everything that is queued is in `plain`, so one test decides. A
+ * traced queue counts as mixed, too. */
 struct msgq {
 	struct msg_fifo plain;
 	bool mixed;                        /* something is in the members below */

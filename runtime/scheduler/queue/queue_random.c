@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * queue_random.c: the randomised queue policy, for tests. Messages of one sender, one priority, and
- * handlers that share an order form a stream. The next message is taken from a stream picked at
- * random among those of the best priority that waits. So only the promised order is kept: that of
- * priorities, and within a stream that of arrival, or the last one first for LIFO messages. A
- * program that works only under FIFO breaks here, and the seed replays it.
+ * handlers that share an order form a stream. The next message is taken from a random stream among
+ * those of the best waiting priority. So only the promised order is kept: that of priorities, and
+ * within a stream that of arrival, or last in first out for LIFO messages. A program that works
+ * only under FIFO fails here, and the seed replays it.
  *
  * With delays a stream from another PE now and then seems not to have arrived yet, for some looks
- * at the queue, even when there is nothing else to do. So a message that goes by way of other PEs
- * can overtake one that goes straight, as on a network whose routes differ.
+ * at the queue, even when there is nothing else to do. So a message that passes through other PEs
+ * can overtake one that is sent directly, as on a network with different routes.
  */
 #include "msgq.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -20,10 +20,10 @@
 
 /* Messages of one priority whose order is promised. */
 struct stream {
-	struct msg_fifo fifo;    /* never empty; its first message tells the priority */
+	struct msg_fifo fifo;    /* never empty; its first message has the priority */
 	int src_pe;
 	int apart;               /* the handler, if it keeps an order of its own; else -1 */
-	unsigned late;           /* looks at the queue that still do not find it */
+	unsigned late;           /* looks at the queue that still miss it */
 };
 
 enum { LATE_MOST = 100 };
@@ -37,7 +37,7 @@ struct msgq_random {
 	size_t n, cap;
 };
 
-/* CK_RANDOM_DELAY does all that CK_RANDOM_QUEUE does, and more. */
+/* CK_RANDOM_DELAY includes CK_RANDOM_QUEUE. */
 struct csd_random msgq_random_asked(void)
 {
 	int64_t order = cmi_env_number("CK_RANDOM_QUEUE", -1, 0, INT64_MAX);
@@ -113,7 +113,7 @@ static struct stream *add_stream(struct msgq_random *r, int src_pe, int apart)
 static struct stream *stream_of(struct msgq_random *r, const struct cmi_msg *m)
 {
 	const struct node *node = r->node;
-	/* What waited while the PE waited for another (loop.c) keeps the order of its own handler. */
+	/* A message kept while the PE waited for another (loop.c) keeps the order of its own handler. */
 	const int handler = m->handler == node->h_held ? m->mark : m->handler;
 	const int apart = handler < node->n_handlers && node->handlers[handler].apart ? handler : -1;
 
@@ -145,7 +145,7 @@ bool msgq_random_has(const struct msgq_random *r, csd_msg_test test, const void 
 	return false;
 }
 
-/* Streams that are empty afterwards go. */
+/* Removes streams that become empty. */
 void msgq_random_take(struct msgq_random *r, csd_msg_test test, const void *arg,
 		      struct msg_fifo *to)
 {
@@ -219,7 +219,7 @@ static size_t pick_stream(struct msgq_random *r)
 		c = best == r->n ? -1 : compare_priority(s->fifo.head, r->streams[best]->fifo.head);
 		if (c < 0)
 			n_equal = 0;
-		/* The k-th equal replaces the one before with a chance of 1 in k: so each is as likely. */
+		/* The k-th equal replaces the previous one with probability 1/k: all are equally likely. */
 		if (c <= 0 && cmi_random_below(&r->state, ++n_equal) == 0)
 			best = i;
 	}

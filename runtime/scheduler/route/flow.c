@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES bytes under
- * way to one PE that its scheduler has not handled yet; further messages wait here, in order. The
- * receiver reports what it has handled each time that is another quarter of the budget. So a fast
- * sender cannot exhaust a slow receiver's memory, and in the usual case nobody waits.
+ * flow.c: flow control between PEs of different nodes. A sender may have CK_FLOW_BYTES unhandled
+ * bytes under way to one PE; further messages wait here, in order. The receiver reports each
+ * quarter of the budget that it has handled (a credit). So a fast sender cannot exhaust a slow
+ * receiver's memory, and usually nothing waits.
  *
- * A message that need not wait costs two additions and a comparison at each end. The reports, the
- * credits, are not subject to flow control: at most four are under way per pair.
+ * A message that need not wait costs two additions and a comparison at each end. Credits are not
+ * subject to flow control: at most four are under way per pair.
  */
 #include "msg_route.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -19,10 +19,10 @@ struct csd_peer {
 	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
 	struct msg_fifo waiting;      /* over budget */
 	uint64_t budget;
-	uint64_t at_once; /* up to so many bytes under way a message goes at once: the budget; 0 in
-				       * checked mode, because every message gets a hash first, and where messages
-				       * are counted */
-	uint64_t n_sent;              /* messages that took the longer way */
+	uint64_t at_once; /* with at most this many bytes under way a message is sent at once: the budget;
+				       * 0 in checked mode, because every message gets a hash first, and where messages are
+				       * counted */
+	uint64_t n_sent;              /* messages that took the slow path */
 };
 
 struct flow_credit {
@@ -54,8 +54,9 @@ static inline struct csd_peer *peer_of(struct pe *pe, int other)
 	return CSD_LIKELY(p != NULL) ? p : peer_new(pe, other);
 }
 
-/* A message larger than the budget goes when nearly nothing else is under way. Nearly, because up
- * to a quarter of the budget may have been handled without a report. Model: flow.pml, may_send */
+/* A message larger than the budget is sent when nearly nothing else is under way. Nearly, because
+ * up to a quarter of the budget may have been handled without a report. Model: flow.pml,
+ * may_send */
 static bool may_send(const struct csd_peer *p, uint64_t size)
 {
 	uint64_t under_way = p->sent - p->acked;
@@ -141,7 +142,7 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
 }
 
-/* Credit is given for what was sent, and never taken back. */
+/* A credit must be for bytes that were sent, and is never taken back. */
 static const char *credit_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct csd_peer *p = peer_of(pe, m->src_pe);
@@ -156,8 +157,8 @@ static const struct csd_shape credit_shape = {
 };
 static const struct csd_shape handled_shape = { .least = 0 };
 
-/* Split-C kept 64 messages of credit; we count bytes. The default is large enough that only a
- * receiver that has fallen behind by megabytes stops a sender. */
+/* Split-C kept 64 messages of credit; we count bytes. The default is so large that only a receiver
+ * that is megabytes behind stops a sender. */
 void flow_register(struct node *node)
 {
 	node->flow_bytes = cmi_env_bytes("CK_FLOW_BYTES", 32 << 20, 1, UINT64_MAX / 4);

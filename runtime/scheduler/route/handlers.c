@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handlers.c: the handlers of messages that the layers of a node register, and whether a message
- * that came from another process is one that its handler can take: it has the shape (struct
- * csd_shape) that was stated with the handler.
+ * handlers.c: the handlers of messages that the layers of a node register, and the check of
+ * messages from other processes against the shape (struct csd_shape) stated with the handler.
  */
 #include "msg_route.h"
 #include "../../machine/tools/cmi_hash.h"
@@ -86,7 +85,7 @@ static bool flags_fit(const struct csd_shape *s, uint8_t flags)
 	return !(flags & ~(s->always | s->may)) && (flags & s->always) == s->always;
 }
 
-/* The number that a message has there, or 0. */
+/* The number at that offset of a message, or 0. */
 static uint32_t number_at(const struct cmi_msg *m, size_t at)
 {
 	uint32_t number = 0;
@@ -96,7 +95,7 @@ static uint32_t number_at(const struct cmi_msg *m, size_t at)
 	return number;
 }
 
-/* Whether it can have come from its sender, by the tree that its shape states. */
+/* Whether its sender may send it, by the tree that its shape states. */
 static bool came_so(const struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
 {
 	const uint32_t root = number_at(m, s->root_at), kind = number_at(m, s->kind_at);
@@ -108,7 +107,7 @@ static bool came_so(const struct pe *pe, const struct cmi_msg *m, const struct c
 	       s->ways[kind] == CSD_TO_ROOT && pe->id == (int)root;
 }
 
-/* What does not fit of all that its shape states as constants. */
+/* The first error among the constants that its shape states. */
 static const char *fields_misfit(struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
 {
 	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold.c: holds back what a PE sends to other PEs, until something has happened that must be known
- * before these messages. Each reason for holding has a number, and numbers rise. A message leaves
- * when all reasons that were there before the message are gone, so a PE that finds new reasons all
- * the time still sends. Messages leave in the order of sending, and with csd_send's counts: for
- * quiescence they are under way from the moment of csd_send.
+ * hold.c: holds back messages from a PE to others until something has happened that must be known
+ * before them. Each reason for holding has a number, and numbers rise. A message is sent when all
+ * reasons that are older than it are gone, so a PE with ever new reasons still sends. Messages
+ * leave in the order of sending; for quiescence they are under way from the moment of csd_send.
  *
  * While nothing is held, csd_send_away and csd_send_node pay one test.
  */
@@ -17,12 +16,12 @@
 struct held_msg {
 	struct cmi_msg *m;
 	int to;                   /* a PE; of a message with CMI_F_NODE a node */
-	uint64_t after;           /* the last reason that was there before it */
+	uint64_t after;           /* the last reason that is older than it */
 };
 
 struct csd_hold {
 	uint64_t n_begun;         /* reasons so far; the last one's number */
-	uint64_t *open;           /* [n_open], rising: reasons that are not gone */
+	uint64_t *open;           /* [n_open], rising: current reasons */
 	size_t n_open, cap_open;
 	struct held_msg *msgs;    /* [first .. end): what is held, in order */
 	size_t first, end, cap;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * incoming.c: messages from other processes. A byte that the network or another process has
- * damaged, or a process that means harm, must not make this one read or write where it should not,
- * or wait for something that does not exist: the job ends with one line.
+ * incoming.c: messages from other processes. A byte damaged by the network or another process, or
+ * an attacker, must not make this process access a wrong address, or wait for something that does
+ * not exist: the job ends with one line.
  *
- * There are two looks. What the queues read of a message (its flags, a wide priority) is checked
- * here, because it is queued now. The rest is checked when its handler is due (handlers.c). A
- * message of this process is not looked at.
+ * There are two checks. What the queues read of a message (its flags, a wide priority) is checked
+ * here, before it is queued. The remaining fields are checked when its handler is due (handlers.c).
+ * Messages of this process are not checked.
  */
 #include "msg_route.h"
 

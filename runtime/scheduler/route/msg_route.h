@@ -27,7 +27,7 @@ void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode *
 
 /* seal.c */
 void seal_check(struct pe *pe, struct cmi_msg *m);      /* ends the job */
-void seal_check_hash(struct pe *pe, struct cmi_msg *m); /* the same, and takes the hash off */
+void seal_check_hash(struct pe *pe, struct cmi_msg *m); /* the same, and removes the hash */
 void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe
 						      * is set */
 struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mode; takes it, may
@@ -46,7 +46,7 @@ void node_queue_arrived(struct pe *pe, struct cmi_msg *m); /* from the network *
 int node_queue_run_slow(struct pe *pe);
 static inline int node_queue_run(struct pe *pe) /* how many messages were handled: 0 or 1 */
 {
-	/* Relaxed: a look; the taking acquires, and the sleeping looks again. */
+	/* Relaxed: only a hint; taking acquires, and going to sleep checks again. */
 	return CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n, memory_order_relaxed)) ?
 		       0 : node_queue_run_slow(pe);
 }
@@ -61,10 +61,10 @@ void flow_register_handled(struct node *node);
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void flow_consumed(struct pe *pe, int src_pe, uint64_t bytes);
 void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes);
-/* Messages that are over budget; what they wait for, a line for each PE that they go to. */
+/* Messages that are over budget; their waits, a line for each PE that they go to. */
 uint64_t flow_length(const struct pe *pe);
 void flow_describe(struct pe *pe, struct csd_told *to);
-/* Add what has gone to each node: [n_nodes]. */
+/* Add what has been sent to each node: [n_nodes]. */
 void flow_count_links(const struct pe *pe, struct count_link *links);
 void flow_fini(struct pe *pe);
 

@@ -2,21 +2,21 @@
 /*
  * node_queue.c: messages for a node, which any of its PEs may handle (Charm++'s CsdNodeQueue).
  *
- * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message takes `taken` with
- * one exchange, turns the inbox round into the queue, pops one message and lets go. Nobody waits
- * for `taken`: a PE that does not get it has other work or comes back. So one PE at a time touches
- * the queue, and the messages of one sender come out in order.
+ * Any PE pushes onto `inbox`, a stack (msg_stack.h). A PE that wants a message sets `taken` with
+ * one exchange, moves the inbox into the queue, pops one message and clears `taken`. No PE waits
+ * for `taken`: one that does not get it has other work or tries again. So one PE at a time uses the
+ * queue, and the messages of one sender stay in order.
  *
- * A message whose gate is closed waits in the gate, out of the queue, and blocks no PE. A serial
- * gate closes behind each message that goes through and is opened when that one is over, so its
- * messages run one at a time, in the order in which they left the queue. A gate that is not serial
- * is closed from the start and opened once.
+ * A message whose gate is closed waits in the gate, outside the queue, and blocks no PE. A serial
+ * gate closes after each message that passes and is opened when that one is over, so its messages
+ * run one at a time, in the order in which they left the queue. A gate that is not serial is closed
+ * from the start and opened once.
  */
 #include "msg_route.h"
 
 #include <sched.h>
 
-enum { NODE_SALT = 1 << 20 }; /* behind those of PEs */
+enum { NODE_SALT = 1 << 20 }; /* after those of PEs */
 
 void node_queue_init(struct node *node)
 {
@@ -31,7 +31,7 @@ void node_queue_init(struct node *node)
 
 /* ---- waking ------------------------------------------------------------------------------- */
 
-/* Wake one PE that sleeps, if there is one. The exchange leaves it to one of several wakers. */
+/* Wake one PE that sleeps, if there is one. The exchange elects one of several wakers. */
 static void wake_one(struct pe *pe)
 {
 	struct node *node = pe->node;
@@ -49,8 +49,8 @@ static void wake_one(struct pe *pe)
 }
 
 /* Wake up to `k` PEs, after `n` has been raised. Raising `n` and this load pair with nap in idle.c,
- * all seq_cst: either we see that a PE sleeps, or it sees that there is a message and stays awake.
- * Model: inbox.pml, push_to_node */
+ * all seq_cst: either we see that a PE sleeps, or it sees the message and stays awake. Model:
+ * inbox.pml, push_to_node */
 static void wake_sleepers(struct pe *pe, int64_t k)
 {
 	if (CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n_sleeping, memory_order_seq_cst)))
@@ -61,8 +61,8 @@ static void wake_sleepers(struct pe *pe, int64_t k)
 
 /* ---- pushing -------------------------------------------------------------------------------- */
 
-/* The message is counted before it is there, so that the count is never too low; a PE that then
- * finds nothing comes back. */
+/* The message is counted before it is pushed, so that the count is never too low; a PE that then
+ * finds nothing tries again. */
 static void push_to_node(struct pe *pe, struct cmi_msg *m)
 {
 	struct csd_node_queue *q = &pe->node->queue;
@@ -111,7 +111,7 @@ void csd_send_node(struct pe *pe, int node, struct cmi_msg *m)
 
 /* ---- taking: with `taken` only --------------------------------------------------------------- */
 
-/* Acquire and release make everything that one holder wrote visible to the next. */
+/* Acquire and release make all writes of one holder visible to the next. */
 static bool try_take(struct csd_node_queue *q)
 {
 	return !atomic_load_explicit(&q->taken, memory_order_relaxed) &&
@@ -124,8 +124,8 @@ static void let_go(struct csd_node_queue *q)
 }
 
 /* Messages that wait at an opened gate come before everything queued. A serial gate lets one of
- * them through and stays closed behind it. Another gate lets all through; they may meet a second
- * gate. Returns how many came through. */
+ * them pass and stays closed after it. Another gate lets all pass; they may meet a second gate.
+ * Returns how many passed. */
 static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 {
 	int64_t n = 0;
@@ -139,7 +139,7 @@ static int64_t let_through(struct csd_node_queue *q, struct csd_gate *g)
 }
 
 /* Move the inbox into the queue. An opened gate is no message; returns how many messages such gates
- * let through, less the openings themselves. */
+ * let pass, minus the openings themselves. */
 static int64_t turn_round(struct csd_node_queue *q)
 {
 	struct cmi_msg *in_order = msg_stack_local_take_in_order(&q->inbox);
@@ -160,7 +160,7 @@ static struct cmi_msg *next_queued(struct csd_node_queue *q)
 	return q->again.head ? msg_fifo_pop(&q->again) : msgq_pop(&q->queue);
 }
 
-/* The next message that no gate holds back, or NULL. Those that are left at a gate are taken off
+/* The next message that no gate holds back, or NULL. Those that stay at a gate are subtracted from
  * *n. */
 static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int64_t *n)
 {
@@ -182,7 +182,7 @@ static struct cmi_msg *next_message(struct pe *pe, struct csd_node_queue *q, int
 	return NULL;
 }
 
-/* The credit is given by the PE that the network gave the message to. */
+/* The credit is given by the PE that received the message from the network. */
 static void consumed(struct pe *pe, int src_pe, uint64_t bytes)
 {
 	int wire = local_wire(src_pe, pe->node->job->my_n_pes);
@@ -222,8 +222,8 @@ int node_queue_run_slow(struct pe *pe)
 	let_go(q);
 	if (n - (m != NULL))
 		atomic_fetch_add_explicit(&q->n, n - (m != NULL), memory_order_seq_cst);
-	/* An opening has woken a PE, which is enough for one of the messages that it let through. We may
-	 * be that PE, and take that message. */
+	/* An opening has woken a PE, which is enough for one of the messages that it let pass. We may be
+	 * that PE, and take that message. */
 	wake_sleepers(pe, n);
 	if (m)
 		handle_one(pe, m);
@@ -240,14 +240,14 @@ void csd_gate_init(struct node *node, struct csd_gate *g, bool serial)
 	g->opens.handler = CSD_GATE_OPENS;
 	msg_fifo_init(&g->waiting);
 	g->next = atomic_load_explicit(&q->gates, memory_order_relaxed);
-	/* Read when all PEs have stopped; release so that it can be followed then. */
+	/* Read when all PEs have stopped; release so that the list can be followed then. */
 	while (!atomic_compare_exchange_weak_explicit(&q->gates, &g->next, g, memory_order_release,
 						      memory_order_relaxed))
 		;
 }
 
-/* The opening goes through the inbox like a message, so nobody waits for the queue. Only one PE at
- * a time uses `opens`: the one that runs what went through the gate, or that opens it for good. */
+/* The opening goes through the inbox like a message, so no PE waits for the queue. Only one PE at a
+ * time uses `opens`: the one that runs the message that passed, or that opens it for good. */
 void csd_gate_open(struct pe *pe, struct csd_gate *g)
 {
 	push_to_node(pe, &g->opens);
@@ -259,7 +259,7 @@ bool node_queue_held(struct pe *pe, uint64_t *n)
 
 	if (!try_take(q))
 		return false;
-	/* The acquire pairs with the release in csd_gate_init: the gate is whole. */
+	/* The acquire pairs with the release in csd_gate_init: the gate is initialised. */
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
 		for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
 			*n += !(m->flags & CMI_F_SYSTEM);
@@ -288,7 +288,7 @@ static void drop_all(struct pe *pe, struct msg_fifo *f)
 		csd_msg_free(pe, msg_fifo_pop(f));
 }
 
-/* Each PE calls this when it receives nothing more, so the last one leaves nothing behind. */
+/* Each PE calls this when it receives nothing more, so the last one leaves the queue empty. */
 void node_queue_drop(struct pe *pe)
 {
 	struct csd_node_queue *q = &pe->node->queue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * route_pe.c: which way a message to another PE takes: into that PE's inbox on this node, else
- * through flow control to the machine. A PE that holds messages back (hold.c) sends only what must
+ * route_pe.c: the path of a message to another PE: into that PE's inbox on this node, else through
+ * flow control to the machine. A PE that holds messages back (hold.c) sends only those that must
  * not wait.
  */
 #include "msg_route.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seal.c: whether a message that came from another process is the one that was sent.
+ * seal.c: checks that a message from another process arrives unchanged.
  *
- * The look at its shape (handlers.c) finds what cannot be, not what is merely wrong: a reduction
- * with another number is a reduction, for which a PE would wait. So each message carries a seal, a
- * hash in 4 bytes that mean nothing on the way, except plain calls, of which every instruction
- * counts, and messages for a program's own handlers. The seal is written when the message leaves
- * and checked when it comes. Of long messages it covers the first SEALED bytes behind the head,
- * which is where the runtime's own words stand.
+ * The check of its shape (handlers.c) finds invalid messages, not wrong ones: a reduction with a
+ * wrong number is valid, and a PE would wait for it. So each message carries a seal, a hash in 4
+ * bytes that are otherwise unused between processes; plain calls, of which every instruction
+ * counts, and messages for a program's own handlers do not. The seal is written when the message
+ * leaves and checked when it arrives. Of long messages it covers the first SEALED bytes after the
+ * head, where the runtime's own fields are.
  *
- * In checked mode every message also ends in a hash of all that it says:
+ * In checked mode every message also ends in a hash of its contents:
  *
  *   | head | payload | hash (8 bytes) |      written by arrival_hash, taken off by seal_check_hash
  */
@@ -23,8 +23,8 @@
 
 enum { SEALED = 128 };
 
-/* Two words as one: each bit of either changes about half of the result. One multiplication takes
- * in 16 bytes. */
+/* Combine two words: each bit of either changes about half of the result. One multiplication
+ * processes 16 bytes. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -41,8 +41,8 @@ static inline uint64_t word_at(const char *p)
 	return word;
 }
 
-/* This is on the way of every reduction. There are two sums, because each step waits for a
- * multiplication; those of the other sum need not. */
+/* On the path of every reduction. There are two sums, because each step waits for a multiplication;
+ * those of the other sum overlap with it. */
 static uint64_t mix_bytes(uint64_t h, uint64_t g, const char *p, size_t n)
 {
 	for (; n >= 4 * sizeof h; n -= 4 * sizeof h, p += 4 * sizeof h) {
@@ -56,7 +56,7 @@ static uint64_t mix_bytes(uint64_t h, uint64_t g, const char *p, size_t n)
 	return mix(h, g);
 }
 
-/* What travels of a head, and the rest; the seal itself counts as 0. */
+/* The fields of the head that are sent, and the payload; the seal itself counts as 0. */
 static uint32_t seal_of(const struct cmi_msg *m)
 {
 	const size_t n = m->size - sizeof *m;
@@ -67,7 +67,7 @@ static uint32_t seal_of(const struct cmi_msg *m)
 	return (uint32_t)(sum ^ sum >> 32);
 }
 
-/* Where the seal of a message stands; NULL: it has none, or no room for one. */
+/* The position of a message's seal; NULL: it has none, or no space for one. */
 static char *seal_at(const struct pe *pe, struct cmi_msg *m)
 {
 	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
@@ -78,8 +78,8 @@ static char *seal_at(const struct pe *pe, struct cmi_msg *m)
 	return (char *)m + (s->seal_at ? s->seal_at : offsetof(struct cmi_msg, word));
 }
 
-/* As a whole word of 8 bytes, because seal_of reads those next: a load that takes in a narrower
- * store waits for it to reach the cache. */
+/* As a whole word of 8 bytes, because seal_of reads those next: a load that spans a narrower store
+ * waits until that has reached the cache. */
 static void write_seal(char *at, uint32_t value)
 {
 	const size_t shift = (uintptr_t)at % sizeof(uint64_t) * 8;
@@ -100,7 +100,7 @@ void arrival_seal(struct pe *pe, struct cmi_msg *m)
 	write_seal(at, seal_of(m));
 }
 
-/* A message that is too short for its shape will be refused for that. */
+/* A message that is too short for its shape is refused for that. */
 void seal_check(struct pe *pe, struct cmi_msg *m)
 {
 	char *at = seal_at(pe, m);
@@ -117,8 +117,8 @@ void seal_check(struct pe *pe, struct cmi_msg *m)
 
 /* ---- checked mode: the hash ------------------------------------------------------------------ */
 
-/* Of all that travels: what a ring's slot carries of a head, and the rest as it lies. It begins
- * with a number that only the job's nodes know, so a stranger cannot make one. */
+/* Of everything that is sent: the fields of a head in a ring's slot, and the payload. It begins
+ * with a number known only to the job's nodes, so a stranger cannot forge it. */
 static uint64_t hash_of(const struct pe *pe, const struct cmi_msg *m)
 {
 	const uint64_t head[] = { m->size, m->handler, m->flags & (uint8_t)~CMI_F_REMOTE,

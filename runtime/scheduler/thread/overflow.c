@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overflow.c: whether a fault is a stack that was too small. A handler runs on its thread's stack
+ * overflow.c: recognises a stack overflow by its fault. A handler runs on its thread's stack
  * (thread.c), or on that of its PE.
  */
 #include "thread.h"
@@ -14,8 +14,8 @@ bool overflow_guards_are_free(void)
 	return cmi_limit_own() == UINT64_MAX;
 }
 
-/* To ask where the main thread's stack lies is to read a file, so it is asked before there is a
- * fault, and only where faults are caught. */
+/* Finding the main thread's stack reads a file, so it is done before there is a fault, and only
+ * where faults are caught. */
 void overflow_know_stack(struct pe *pe)
 {
 	pthread_attr_t attr;
@@ -28,8 +28,8 @@ void overflow_know_stack(struct pe *pe)
 	pthread_attr_destroy(&attr);
 }
 
-/* Whether the access that faulted lies just below the stack, or in a frame that reaches from the
- * stack to where the stack pointer is now. */
+/* Whether the faulting access lies just below the stack, or in a frame that reaches from the stack
+ * to the current stack pointer. */
 static bool is_below(struct csd_stack s, uintptr_t at, uintptr_t sp)
 {
 	enum {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c: the job's last line when a handler has no room for a message (room.c). The heads of the
- * messages that were sent and not freed still lie in this PE's slabs, so they tell what waits, for
- * whom. The heads are read while their receivers work on them, which is why only few of their
- * fields are trusted.
+ * report.c: the job's last line when a handler has no space for a message (room.c). The heads of
+ * the messages that were sent and not freed are still in this PE's slabs and show what waits, for
+ * which PE. Their receivers may change them meanwhile, so only few of their fields are trusted.
  */
 #include "thread.h"
 #include "../../machine/tools/cmi_plain.h"
@@ -12,8 +11,8 @@
 #include <string.h>
 
 enum {
-	KINDS_MOST = 32,             /* kinds of messages that are told apart */
-	LOOKED_AT_MOST = 1 << 16,    /* messages; of more, every k-th slab stands for all */
+	KINDS_MOST = 32,             /* kinds of messages that are distinguished */
+	LOOKED_AT_MOST = 1 << 16,    /* messages; of more, every k-th slab is a sample */
 };
 
 struct message_kind {
@@ -51,7 +50,7 @@ static void count_message(struct pe *pe, struct tally *t, const struct cmi_msg *
 	t->kinds[i].n++;
 }
 
-/* The job ends, so the free blocks can be marked where a message has its size. */
+/* The job ends, so free blocks can be marked in the size field of a message. */
 static void mark_free(struct pe *pe)
 {
 	for (unsigned cls = 0; cls < MSG_CLASSES; cls++)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * room.c: the limit of a process's message memory, CK_MESSAGE_MEMORY. It is asked only when a size
- * class of a PE is empty and a slab is to be taken for a message of the program's, so a message
- * from a free list costs nothing.
+ * room.c: the limit of a process's message memory, CK_MESSAGE_MEMORY. It is checked only when a
+ * size class of a PE is empty and needs a slab for a message of the program, so a message from a
+ * free list costs nothing.
  *
  *   taken    0 ------------------------ 3/4 ------------ most
  *   threads  take                       | wait
  *   handlers take                       | ask for trims  | end the job
  *
- * Threads stop at three quarters, so that they leave handlers, which cannot wait, something. What
- * handlers have sent is freed by its receivers, which need nothing from us for that. So threads get
- * room again.
+ * Threads stop at three quarters, to leave some for handlers, which cannot wait. Receivers free the
+ * handlers' messages without needing anything from us, so threads can continue.
  *
  * Not counted, and therefore never refused:
  *   - the first slab of each class of each PE, so that a PE can always send something of each size;
@@ -23,7 +22,8 @@
 #include "cth.h"
 
 static const uint64_t LEAST = 1 << 20;
-/* What the default leaves to everything else: elements, stacks, channels, UCX and the system. */
+/* Fraction that the default leaves for everything else: elements, stacks, channels, UCX and the
+ * system. */
 enum { RESERVE_PART = 4 };
 
 struct room_waiter {
@@ -78,8 +78,8 @@ static bool can_wait(const struct pe *pe)
 	return thread_runs(pe) && (!pe->node->up.may_wait || pe->node->up.may_wait(pe));
 }
 
-/* Relaxed: many PEs add to one number, and no other memory depends on it. It is above the limit for
- * a moment while somebody tries; another PE then waits for one tick more than it needs to. */
+/* Relaxed: many PEs add to one number, and no other memory depends on it. It exceeds the limit
+ * briefly while a PE tries; another PE may then wait one tick too long. */
 static bool take(struct node *node, uint64_t bytes, uint64_t most)
 {
 	uint64_t before = atomic_fetch_add_explicit(&node->memory.taken, bytes, memory_order_relaxed);
@@ -92,7 +92,7 @@ static bool take(struct node *node, uint64_t bytes, uint64_t most)
 
 /* ---- threads that wait ----------------------------------------------------------------------- */
 
-/* The first waiter looks whether there is room now. If it gets some it lets the next one look. */
+/* The first waiter checks for space. If it gets some it lets the next one check. */
 static void wake_first(struct pe *pe)
 {
 	struct room_waiter *w = pe->room.first;
@@ -105,7 +105,7 @@ static void wake_first(struct pe *pe)
 	CthAwaken(w->thread);
 }
 
-/* How often waiting threads look: memory comes back all the time, and nothing tells when. */
+/* How often waiting threads check: memory is freed all the time, without a signal. */
 static const double TICK_MS = 1;
 
 static void tick(void *arg)
@@ -121,7 +121,7 @@ static void tick(void *arg)
 	}
 }
 
-/* For quiescence the thread is like a message under way, because it has yet to send one. */
+/* For quiescence the thread counts as a message under way, because it has yet to send one. */
 static void wait_for_tick(struct pe *pe)
 {
 	struct room_waiter w = { NULL, CthSelf() };
@@ -154,7 +154,7 @@ bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Returns whether a slab may be taken; false: something may have come back, or the thread has
+/* Returns whether a slab may be taken; false: memory may have been freed, or the thread has
  * waited. */
 static bool thread_takes(struct pe *pe, size_t size, uint64_t bytes)
 {
@@ -175,7 +175,7 @@ static bool handler_takes(struct pe *pe, size_t size, uint64_t bytes)
 
 	if (take(node, bytes, threads_most(node)))
 		return true;
-	/* Between the marks: ask in time, for what is in other pools. */
+	/* Between the marks: ask other PEs in time for their free slabs. */
 	if (csd_now_ns() >= pe->pool.trim_after_ns) {
 		pool_ask_others(pe);
 		pool_trim(pe, false);

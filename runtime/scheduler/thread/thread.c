@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * thread.c: Cth threads. Boost.Context switches stacks (two functions in assembly for many
- * processors). This file has the rest: the life of a thread, its place in the queue, its memory.
+ * processors). This file manages the states of a thread, its message in the queue, its memory.
  *
  *   CthCreate       CthAwaken          dispatch           CthSuspend
  *   ---------> NEW -----------> QUEUED ---------> RUNNING -----------> SUSPENDED
@@ -11,7 +11,7 @@
  *                                  +---------------------------------------+
  *
  * An awakened thread is an ordinary message in the queue of its PE, so priorities, order,
- * quiescence and the randomised policy hold for threads without a line of their own.
+ * quiescence and the randomised policy hold for threads without further code.
  */
 #include "thread.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -35,7 +35,7 @@
 #endif
 
 /* Boost.Context's C functions (boost/context/detail/fcontext.hpp, which is C++). A context is a
- * stack pointer: what a jump leaves behind, and where the next jump there goes on. */
+ * stack pointer: the state that a jump saves, and where the next jump there continues. */
 struct transfer {
 	void *from;
 	void *data;
@@ -45,10 +45,10 @@ void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
 
 enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
 
-/** A thread is one mapping, and this is its upper end. The thread's private variables lie below it,
- * and below them its stack begins. */
+/** At the upper end of a thread's one mapping. The thread's private variables lie below it, and
+ * below them its stack begins. */
 struct csd_thread {
-	void *context;               /* where it goes on; while it runs: garbage */
+	void *context;               /* where it continues; while it runs: garbage */
 	void *resumer;               /* while it runs: who gets the PE back */
 	CthThread outer;             /* ... and which thread that is, or NULL */
 	CthVoidFn fn;
@@ -58,7 +58,7 @@ struct csd_thread {
 						  * counted.c's */
 	CthThread next, *link;       /* live list, or free list (next only) */
 	void *mapping;
-	size_t bytes, guard;         /* of the mapping, and of its lower end, which nobody may touch */
+	size_t bytes, guard;         /* of the mapping, and of its inaccessible lower end */
 	uint8_t state;
 	uint8_t size_class;
 	bool trimmed;                /* in a free list: only its upper end is kept */
@@ -77,25 +77,25 @@ struct csd_thread {
 
 enum {
 	STACK_CLASSES = 32,          /* powers of two of pages */
-	/* The PEs of a node keep free stacks as they are up to so many bytes in all, each PE its share,
-	 * counted as if every stack had been used to its end: 2048 of the usual size. They hold no more
-	 * memory than the program had in use at one time. With 2000 threads at a time one takes 92 ns
-	 * from its making to its end; if each mapped and unmapped its stack it would take 9.6 us. */
+	/* The PEs of a node keep this many bytes of free stacks untrimmed, each PE its share, counted as
+	 * if every stack had been used to its end: 2048 of the usual size. They hold no more memory than
+	 * the program had in use at one time. With 2000 threads at a time one takes 92 ns from its making
+	 * to its end; if each mapped and unmapped its stack it would take 9.6 us. */
 	KEPT_WHOLE = 512 << 20,
 	/* Of further free stacks only this much of the upper end is kept, which is all that most threads
-	 * touch. Giving the rest back is a system call, which costs the thread 0.75 us. */
+	 * touch. Returning the lower end is a system call, which costs the thread 0.75 us. */
 	KEPT_TOP = 8 << 10,
 	/* Free stacks in all: 128 MB of upper ends, and half of the mappings that Linux allows. */
 	KEPT_MOST = 16384,
-	/* Below a stack. A function whose variables end beyond it runs into other memory, unless it was
-	 * compiled to touch every page (-fstack-clash-protection). A wide guard and a stack of the usual
-	 * size are what one page of page tables maps. If stacks lay farther apart, 4000 threads that take
-	 * turns would need 500 ns for a hop instead of 130, because the tables themselves fall out of the
-	 * caches. */
+	/* Below a stack. A function whose variables extend beyond it overwrites other memory, unless it
+	 * was compiled to touch every page (-fstack-clash-protection). A wide guard and a stack of the
+	 * usual size are what one page of page tables maps. If stacks lay farther apart, 4000 threads that
+	 * take turns would need 500 ns for a hop instead of 130, because the tables themselves fall out of
+	 * the caches. */
 	GUARD_BYTES = 64 << 10,
 	GUARD_WIDE = (2 << 20) - CTH_STACK_DEFAULT,
-	/* So many stacks of a process have wide guards. A page of page tables for each stack of more would
-	 * double the memory of small threads. */
+	/* This many stacks of a process have wide guards. With more, a page of page tables for each stack
+	 * would double the memory of small threads. */
 	WIDE_MOST = 4096,
 };
 static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
@@ -210,7 +210,8 @@ static CthThread stack_take(struct pe *pe, size_t bytes)
 	return t;
 }
 
-/* Keep only the upper end, where the next thread begins and struct csd_thread lies. */
+/* Keep only the upper end, which contains struct csd_thread and the first frames of the next
+ * thread. */
 static void trim(const struct pe_threads *ts, CthThread t)
 {
 	size_t bytes = stack_bytes(t);
@@ -224,7 +225,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 	unsigned cls = t->size_class;
 
 #if defined(__SANITIZE_ADDRESS__)
-	/* The dead frames left poison behind, which the next thread would run into. */
+	/* Dead frames leave poison, which the next thread would hit. */
 	ASAN_UNPOISON_MEMORY_REGION(stack_low(t), stack_bytes(t));
 #endif
 	if (ts->n_kept >= ts->kept_most) {
@@ -243,7 +244,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 
 /* ---- switching ------------------------------------------------------------------------------- */
 
-/* What a sanitizer must hear before and after a jump into `t`, and back out of it. */
+/* Tell a sanitizer about a jump into `t`, and back out of it. */
 
 static void before_in(CthThread t, void **fake)
 {
@@ -339,9 +340,8 @@ static void thread_run(struct pe *pe, CthThread t)
 
 /* ---- private variables ----------------------------------------------------------------------- */
 
-/* For the whole process, because the variables' places are variables of the program: the first PE
- * to register a variable gives it its place, which is how far below the end of a block it
- * begins. */
+/* For the whole process, because the variables' offsets are variables of the program: the first PE
+ * to register a variable assigns its offset below the end of a block. */
 static struct {
 	pthread_mutex_t lock;
 	_Atomic uint32_t end;        /* of the last variable; written under the lock */
@@ -349,9 +349,9 @@ static struct {
 
 enum { PRIVATE_ALIGN = 64 };
 
-/* The bytes that a thread made now has for all variables. Relaxed: a PE that uses a variable has
- * come through its CtvRegister, and so through the lock, after which it sees this size or a larger
- * one; other variables do not matter to it. */
+/* The bytes of all variables for a thread made now. Relaxed: a PE that uses a variable has passed
+ * its CtvRegister, and so the lock, after which it sees this size or a larger one; it does not use
+ * other variables. */
 static uint32_t private_bytes(void)
 {
 	uint32_t end = atomic_load_explicit(&private_places.end, memory_order_relaxed);
@@ -392,7 +392,7 @@ void CtvRegister(int *place, const char *name, size_t bytes, size_t align)
 			  "bytes; %d is the most", name, end, CTV_MOST);
 }
 
-/* The PE's own: address space for the most, memory where it is used. */
+/* The PE's own: address space for the most, memory only where touched. */
 static void private_map(struct pe *pe)
 {
 	char *p = mmap(NULL, CTV_MOST, PROT_READ | PROT_WRITE,

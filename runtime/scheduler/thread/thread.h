@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h: threads, their stacks, and what they wait for. */
+/* thread.h: threads, their stacks, and their waits for message memory. */
 #ifndef CSD_THREAD_H
 #define CSD_THREAD_H
 
@@ -9,16 +9,16 @@
 void thread_register(struct node *node);
 void threads_init(struct pe *pe);
 void threads_know_job(struct pe *pe);      /* its thread */
-struct csd_stack thread_stack(const struct pe *pe); /* of the thread that runs; its `low` is NULL:
-						     * none does */
+struct csd_stack thread_stack(const struct pe *pe); /* of the running thread; its `low` is NULL:
+						     * none runs */
 void threads_fini(struct pe *pe);
 bool thread_runs(const struct pe *pe);
 
 /* overflow.c */
-bool overflow_guards_are_free(void);       /* below stacks: they take nothing but address space, and
-					    * that has no limit */
+bool overflow_guards_are_free(void);       /* below stacks: they use only address space, which is
+					    * unlimited */
 void overflow_know_stack(struct pe *pe);   /* its thread */
-/* In a signal handler: what a fault at this address means, the stack pointer being `sp`. */
+/* In a signal handler: explain a fault at this address, the stack pointer being `sp`. */
 void overflow_explain(const void *at, uintptr_t sp, char *buf, size_t len);
 
 /* room.c */

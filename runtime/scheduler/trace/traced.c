@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * traced.c: records what the scheduler sees: messages sent, arrived and handled, idle times,
- * threads. traced.h tells how each place is reached without a test on the paths of a job that is
- * not traced.
+ * threads. traced.h says how it does so without a test on the paths of a job that is not traced.
  *
- * A message and its handler are joined afterwards (cktrace). Messages that say so (CSD_TRACE_WORD)
- * carry a number of their sender in head.word, which they do not use otherwise. The others keep
- * their order among those that look alike, so a hash of what they are about is enough: the k-th
- * that was sent is the k-th that is handled.
+ * A message and its handler are matched afterwards (cktrace). Messages with CSD_TRACE_WORD carry a
+ * number of their sender in head.word, which they do not use otherwise. The others keep their order
+ * among similar ones, so a hash of their contents is enough: the k-th that was sent is the k-th
+ * that is handled.
  */
 #include "../route/msg_route.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -20,12 +19,12 @@
 
 enum {
 	NAMES_ROOM = 60 << 10,       /* for handlers, events of the program, and small tables of entries */
-	KEY_FROM = 32, KEY_BYTES = 16, /* of a message, behind its head: what it is about, not how */
+	KEY_FROM = 32, KEY_BYTES = 16, /* of a message, after its head: its subject, not its data */
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Flags that change on the way. */
+/* Flags that change between sender and receiver. */
 static uint32_t key_of(const struct cmi_msg *m)
 {
 	uint64_t h = cmi_hash(CMI_HASH_START, &m->handler, sizeof m->handler);
@@ -78,7 +77,7 @@ static void record_sent(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags)
 {
 	struct pe_trace *t = pe->trace;
 
-	/* Also while the trace is off: the receiver's may be on, and old numbers would lead it astray. */
+	/* Also while the trace is off: the receiver's may be on, and old numbers would mislead it. */
 	if (m->handler < pe->node->n_handlers && has_number(pe, m)) {
 		t->seq += t->seq == UINT32_MAX ? 2 : 1;
 		m->word = t->seq;
@@ -95,7 +94,7 @@ static void record_queued(struct pe *pe, struct cmi_msg *m)
 		record_message(pe, TRACE_ARRIVE, m, m->src_pe, 0);
 }
 
-/* A call: worth a record only if nobody has recorded its begin meanwhile. */
+/* A call: record it only if its begin has not been recorded meanwhile. */
 static void handle_call(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	struct pe_trace *t = pe->trace;
@@ -142,8 +141,8 @@ static void handle_other(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 }
 
 /* The loop calls no handler inside another. Handlers and threads do, with messages that have
- * waited. Both fields are restored to what they were, and not counted down, because fn may be
- * suspended on a thread meanwhile. */
+ * waited. Both fields are restored, not counted down, because fn may be suspended on a thread
+ * meanwhile. */
 static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	struct pe_trace *t = pe->trace;
@@ -162,8 +161,7 @@ static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 	t->again = outer_again;
 }
 
-/* In place of every handler but the scheduler's own; and of those for messages from other
- * processes. */
+/* Replaces every handler but the scheduler's own, and those for messages from other processes. */
 static void handle_traced(struct pe *pe, struct cmi_msg *m)
 {
 	handle(pe, m, pe->node->trace.fn[m->handler]);
@@ -205,9 +203,8 @@ static void record_moment(struct pe *pe, enum trace_kind kind, uint64_t value)
 static void record_idle(void *pe) { record_moment(pe, TRACE_IDLE, 0); }
 static void record_busy(void *pe) { record_moment(pe, TRACE_BUSY, 0); }
 
-/* In place of up.swap_running, which is called when a thread gets the PE and when it leaves, with a
- * place in the thread that no other thread has at the same time. A thread leaves before the one
- * around it. */
+/* Replaces up.swap_running, which is called when a thread gets the PE and when it leaves, with an
+ * address that is unique among current threads. A thread leaves before the one around it. */
 static void swap_traced(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
 {
 	struct pe_trace *t = pe->trace;
@@ -252,13 +249,13 @@ static void traced_ready(struct node *node)
 	trace_make_folder(&node->trace.asked);
 	for (int i = 0; i < node->n_handlers; i++)
 		if (!node->handlers[i].own &&
-		    i != node->h_held) /* it hands the message to the handler that is meant */
+		    i != node->h_held) /* it passes the message to the intended handler */
 			trace_handler(node, i);
 	node->trace.swap_running = node->up.swap_running;
 	node->up.swap_running = swap_traced;
 }
 
-/* What is wrong is the disk, not the program: no back-trace. */
+/* The disk is at fault, not the program: no back-trace. */
 _Noreturn static void no_file(struct pe *pe, const char *why)
 {
 	char line[TRACE_TEXT + 320];

@@ -2,8 +2,8 @@
 /*
  * traced.h: what a PE records under CK_TRACE, and how the layers above add their own records.
  *
- * pe->trace is NULL without CK_TRACE. Then nothing here runs, and the paths within a PE do not even
- * ask: all that is recorded there is reached by ways that the job has anyway.
+ * pe->trace is NULL without CK_TRACE. Then nothing here runs, and the paths within a PE do not test
+ * for it: tracing replaces functions that are called anyway.
  *
  *   a message's handler   node->handlers[].fn, replaced when the node starts (traced.c)
  *   the run queue         a queue that is traced counts as mixed, so pushing takes msgq_push_slow
@@ -11,7 +11,7 @@
  *   threads               node->up.swap_running, replaced
  *   entries, elements     the tables of the layers
  *
- * Only a message to another PE asks for pe->trace.
+ * Only a message to another PE tests pe->trace.
  */
 #ifndef CSD_TRACED_H
 #define CSD_TRACED_H
@@ -29,8 +29,8 @@ struct pe;
 
 /** Bits of csd_handler.trace. */
 enum {
-	/** A message is one call, and the layer records its begin (csd_trace_direct): so the handler
-	 * itself is not worth a record, unless the call has not begun when it returns. */
+	/** A message is one call, whose begin the layer records (csd_trace_direct): so the handler itself
+	 * is recorded only if the call has not begun when it returns. */
 	CSD_TRACE_CALL = 1,
 	/** head.word is free in its messages that up.word_in_use does not claim. */
 	CSD_TRACE_WORD = 2,
@@ -40,13 +40,14 @@ enum {
 
 struct pe_trace {
 	struct trace *file;
-	/** The queue and the way to other PEs, which lie below, call these: a message is pushed to the run
-	 * queue, or leaves for PE `to`. */
+	/** Called by the queue and by the path to other PEs, which lie below: a message is pushed to the
+	 * run queue, or leaves for PE `to`. */
 	void (*queued)(struct pe *pe, struct cmi_msg *m);
 	void (*sent)(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags);
 	bool on;                          /* CkTraceOn, CkTraceOff */
 	uint32_t seq;                     /* of the last message that was given a number; 0 is none */
-	bool handling;                    /* a handler runs: what it hands to handlers came before */
+	bool handling;                    /* a handler runs: messages that it passes to handlers came
+					   * earlier */
 	uint8_t again;                    /* of the handler that runs: TRACE_AGAIN or 0 */
 	const struct cmi_msg *call;       /* is handled now, and its entry has not begun; or NULL */
 	const uint64_t **threads;         /* [n_threads]: those that run, one inside the other */
@@ -55,7 +56,7 @@ struct pe_trace {
 
 extern const struct csd_layer trace_layer;
 
-/** A handler of the layers: say how its messages are recorded. Only while handlers are
+/** A handler of the layers: state how its messages are recorded. Only while handlers are
  * registered. */
 void csd_trace_handler(struct node *node, int handler, unsigned how);
 
@@ -70,7 +71,7 @@ static inline struct trace_record *csd_trace_next(struct pe_trace *t, enum trace
 	return r;
 }
 
-/** The flags of TRACE_BEGIN that say whether `m` is the call that is being handled. */
+/** The flags of TRACE_BEGIN that tell whether `m` is the call that is being handled. */
 static inline uint8_t csd_trace_direct(struct pe_trace *t, const struct cmi_msg *m)
 {
 	if (!m || t->call != m)
@@ -79,7 +80,7 @@ static inline uint8_t csd_trace_direct(struct pe_trace *t, const struct cmi_msg 
 	return TRACE_DIRECT | t->again;
 }
 
-/** What a message's records have for `seq`, and TRACE_KEYED or 0. */
+/** The value of `seq` in a message's records, and TRACE_KEYED or 0. */
 uint32_t csd_trace_seq(const struct pe *pe, const struct cmi_msg *m, uint8_t *flags_p);
 
 #endif

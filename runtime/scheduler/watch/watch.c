@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.c: the watchdog. It finds out that nothing will ever happen again in the job, and ends it
- * with exit code 125 and a report that says who waits for what (tell.h, watch_text.c).
+ * watch.c: the watchdog. It detects that nothing will ever happen again in the job, and ends it
+ * with exit code 125 and a report of the waits (tell.h, watch_text.c).
  *
- * PE 0 asks in waves over its tree, as quiescence detection does. Two things differ. PE 0 asks only
- * when it has been idle for a while. And a PE answers only when it is about to sleep and nothing
- * but a message could wake it: no timer, no message of its own that comes late, no exit. So a job
- * that works sees one question per PE and no more, however long it works.
+ * PE 0 asks in waves over its tree, as quiescence detection does, with two differences. PE 0 asks
+ * only when it has been idle for a while. And a PE answers only when it is about to sleep and only
+ * a message could wake it: no timer, no late message of its own, no exit. So a working job sees at
+ * most one question per PE, however long it works.
  *
  * An answer has four counts: messages sent, handled, held back (by flow control, a gate, or a new
- * group), and handled by the loop. The last one also counts the messages that quiescence leaves
- * out. When WAVES_SAME waves bring the same counts, and all that was sent is handled or held back,
- * then nothing is under way: the counts are those of one moment (wave.h of the chare layer has the
- * argument), and no PE has handled anything since.
+ * group), and handled by the loop. The last one includes messages that quiescence ignores. When
+ * WAVES_SAME waves bring the same counts, and all that was sent is handled or held back, nothing is
+ * under way: the counts are those of one moment (wave.h of the chare layer has the argument), and
+ * no PE has handled anything since.
  *
- * Detections of the runtime that ask again and again (quiescence, the end of inserting) must not
- * hide that nothing else happens. Their messages and timers are chatter, and not counted
- * (csd_chatter).
+ * Detections of the runtime that repeat waves (quiescence, the end of inserting) must not hide that
+ * nothing else happens. Their messages and timers are chatter, and not counted (csd_chatter).
  *
- * What is neither handled nor held back for LOST_NS, while all PEs have nothing to do, was lost on
- * its way. That can only be said where a message cannot be slow, in the memory of one host. Between
- * hosts PE 0 says after SLOW_NS what is missing, and the job goes on.
+ * A message that is neither handled nor held back for LOST_NS, while all PEs are idle, is lost.
+ * That is certain only where a message cannot be slow, in the memory of one host. Between hosts PE
+ * 0 prints after SLOW_NS what is missing, and the job goes on.
  */
 #include "watch.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -35,16 +34,16 @@ enum { SENT, HANDLED, HELD, LOOPED, CHATTER, SUMS };
 
 enum {
 	WAVES_SAME = 3,
-	/* PE 0 is idle for so long before it asks, and between two waves, of which there are three. The
-	 * time is for what is under way and not counted: [immediate] calls, a request for quiescence.
-	 * Between hosts these may be slower than the waves, which take other connections. */
+	/* PE 0 is idle this long before it asks, and between two waves, of which there are three. The time
+	 * is for what is under way and not counted: [immediate] calls, a request for quiescence. Between
+	 * hosts these may be slower than the waves, which use other connections. */
 	IDLE_MS = 50,
 	IDLE_FAR_MS = 250,
-	/* Between waves that have shown that the job is not at rest, although all PEs sleep. */
+	/* Between waves that have shown that the job is not quiescent, although all PEs sleep. */
 	AGAIN_MS = 250,
-	/* Between looks at what waits (csd_layer.look). A look at 10,000 channels takes some 0.2 ms. */
+	/* Between two calls of csd_layer.look. One for 10,000 channels takes some 0.2 ms. */
 	LOOK_MS = 100,
-	/* After the report was asked for; a PE that has not told anything by then is busy or stopped. */
+	/* After the request for a report; a PE that has not answered by then is busy or stopped. */
 	TELL_MS = 1000,
 };
 static const uint64_t MS = 1000000, LOST_NS = UINT64_C(2000000000), SLOW_NS = UINT64_C(10000000000);
@@ -68,17 +67,17 @@ struct csd_watch {
 	uint64_t in[SUMS];
 	uint64_t n_own;            /* our own messages, which the loop has counted */
 	bool leaving;              /* this PE has asked for the end of the job */
-	uint64_t look_ns;          /* no look before */
+	uint64_t look_ns;          /* no look before this time */
 	/* PE 0. */
 	bool near;                 /* all_by_memory */
 	bool waits;                /* for the sums of a wave */
-	uint64_t next_ns;          /* no wave before */
-	uint64_t work, work_ns;    /* what the loop had handled, and since when that has not changed */
+	uint64_t next_ns;          /* no wave before this time */
+	uint64_t work, work_ns;    /* how much the loop had handled, and since when that has not changed */
 	uint64_t before[SUMS];
 	int n_same;                /* waves with these counts */
 	uint64_t same_ns;          /* since the first of them */
-	bool said_slow;            /* of these counts: WATCH_SLOW */
-	/* PE 0: a message to itself for whoever asks for a report from a signal handler; NULL: it is under
+	bool said_slow;            /* for these counts: WATCH_SLOW was printed */
+	/* PE 0: a message to itself, for a signal handler that requests a report; NULL: it is under
 	 * way. */
 	_Atomic(struct cmi_msg *) wanted;
 	/* PE 0: the report that is being gathered. */
@@ -90,7 +89,7 @@ struct csd_watch {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* The message that watch_look sends. A signal handler cannot take one out of the pool. */
+/* The message that watch_look sends. A signal handler cannot allocate one from the pool. */
 static void look_ready(struct pe *pe)
 {
 	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m);
@@ -124,7 +123,7 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 	struct watch_msg *m = (struct watch_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
 
 	m->head.handler = (uint16_t)pe->node->h_watch;
-	/* A report does not wait behind what a busy job has queued. A question may. */
+	/* A report does not wait behind a busy job's queue. A question may. */
 	m->head.flags = kind == WATCH_ASK || kind == WATCH_SUMS ? CMI_F_SYSTEM :
 								  CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	m->kind = kind;
@@ -146,13 +145,13 @@ static void watch_report(struct pe *pe, enum watch_why why);
 
 /* ---- waves ----------------------------------------------------------------------------------- */
 
-/* Nothing but a message can wake this PE. The queue is empty: the loop is about to sleep. */
+/* Only a message can wake this PE. The queue is empty: the loop is about to sleep. */
 static bool only_messages(const struct pe *pe)
 {
 	return !pe->stop && !pe->watch->leaving && pe->n_timers == pe->n_chatter_timers;
 }
 
-/* What was sent and waits on this PE. False: it cannot be said now. */
+/* What was sent and waits on this PE. False: it cannot be counted now. */
 static bool count_held(struct pe *pe, uint64_t *n)
 {
 	*n = hold_length(pe) + flow_length(pe);
@@ -172,7 +171,7 @@ static bool all_on_one_host(const struct cmi_job *job)
 	return true;
 }
 
-/* Whether messages between nodes go through memory only, in which nothing is slow. */
+/* Whether messages between nodes go through memory only, where none is slow. */
 static bool all_by_memory(const struct pe *pe)
 {
 	return all_on_one_host(pe->node->job) &&
@@ -196,7 +195,7 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 {
 	struct csd_watch *w = pe->watch;
 	const uint64_t now = csd_now_ns();
-	/* A detection that is under way will find the end if all is handled, and can act then. */
+	/* If everything is handled, a current detection will succeed, and can act then. */
 	const bool detects = s[CHATTER] != w->before[CHATTER] && s[SENT] == s[HANDLED];
 	const bool all = s[SENT] - s[HANDLED] == s[HELD] && !detects;
 
@@ -225,8 +224,7 @@ static uint64_t looped(const struct pe *pe)
 	return pe->n_dispatched - pe->watch->n_own - pe->n_chatter;
 }
 
-/* When all children have answered, add this PE's own counts as they are now, and pass the sums
- * on. */
+/* When all children have answered, add this PE's current counts, and pass the sums on. */
 static bool watch_maybe_answer(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
@@ -419,8 +417,7 @@ static void report_is_in(struct pe *pe)
 		look_ready(pe);
 	if (why == WATCH_LOOK || why == WATCH_SLOW)
 		return;
-	/* In good order, so that what the program has printed comes out, if everybody is there to take
-	 * part. */
+	/* Normally, so that the program's output is flushed, if all PEs can take part. */
 	if (why == WATCH_REST && whole)
 		csd_exit(pe, WATCH_EXIT_CODE);
 	else
@@ -452,7 +449,7 @@ static void tell(struct pe *pe, uint32_t round, const uint64_t *at_rest)
 	struct csd_told told = { 0 };
 
 	if (pe->stop)
-		return; /* what was sent after the acknowledgement would never be taken */
+		return; /* nothing after the acknowledgement would be received */
 	to_children(pe, WATCH_TELL, round, at_rest);
 	pe->at_rest = *at_rest;
 	watch_tell(pe, &told);
@@ -558,7 +555,7 @@ static void watch_pe_stop(struct pe *pe)
 		signals_pe_stop(pe);
 }
 
-/* Signal handlers of other threads may have looked at it until now. */
+/* Signal handlers of other threads may have used it until now. */
 static void watch_node_stop(struct node *node)
 {
 	signals_stop(node);

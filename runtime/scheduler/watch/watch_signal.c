@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch_signal.c: what the watchdog does by signals, because a PE that is busy takes no messages.
+ * watch_signal.c: the watchdog's signals, because a busy PE takes no messages.
  *
- *   SIGUSR1   somebody, mostly ckrun, asks what the job does. PE 0 gets a message, and makes a report (watch.c). Each
- *             PE of this process gets CHECK_SIGNAL.
- *   CHECK_SIGNAL  to one thread. From its PE's timer (CK_WATCHDOG=S): has the PE been in one handler for S seconds?
- *             Then the job ends. From SIGUSR1's handler: a busy PE says what runs, and where.
+ *   SIGUSR1       a request, mostly of ckrun's, for what the job does. PE 0 gets a message, and makes
+ *                 a report (watch.c). Each PE of this process gets CHECK_SIGNAL.
+ *   CHECK_SIGNAL  to one thread. From its PE's timer (CK_WATCHDOG=S): if the PE has been in one
+ *                 handler for S seconds, the job ends. From SIGUSR1's handler: a busy PE prints what
+ *                 runs.
  *
  * Handlers only read what their own PE has, and call async-signal-safe functions. A signal that the
  * program handles itself is left to the program.
@@ -25,7 +26,7 @@ enum { TICKS = 4 };                /* of a timer, in the time that a handler may
 #define CHECK_SIGNAL (SIGRTMAX - 5)
 
 /* A handler of SIGUSR1 may run on a thread that is no PE. Written when no handler is installed. A
- * forked child, which nobody asks but a signal to the process group reaches, has another number. */
+ * forked child, which may get a signal to the process group, has another pid. */
 static struct node *watched;
 static pid_t watched_process;
 
@@ -34,8 +35,8 @@ struct csd_signals {
 	pid_t thread;
 	timer_t timer;
 	bool has_timer;
-	uint64_t work;             /* what the PE had done at the last tick */
-	int n_same;                /* ticks at which that had not changed */
+	uint64_t work;             /* the PE's progress at the last tick */
+	int n_same;                /* ticks without progress */
 };
 
 /* ---- in signal handlers ---------------------------------------------------------------------- */
@@ -46,7 +47,7 @@ static bool is_asleep(const struct pe *pe)
 	return atomic_load_explicit(&pe->sleeping, memory_order_relaxed);
 }
 
-/* Something runs, or the loop's last pass found something. */
+/* A handler runs, or the loop's last pass found something. */
 static bool is_busy(const struct pe *pe)
 {
 	char what[160] = "";
@@ -148,7 +149,7 @@ void signals_start(struct node *node)
 	install(SIGUSR1, on_ask);
 }
 
-/* From now on nobody asks. A host program gets back what it had. */
+/* No more requests from now on. Restores a host program's handler. */
 static void let_go(const struct node *node, int sig,
 		   void (*fn)(int sig, siginfo_t *info, void *context))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch_text.c: the watchdog's report. Each PE tells what waits there, the scheduler and its
- * layers, in records (tell.h). PE 0 prints a line for each, then the cycles, in one piece.
+ * watch_text.c: the watchdog's report. Each PE writes records (tell.h) of what waits there, in the
+ * scheduler and its layers. PE 0 prints a line for each, then the cycles, in one write.
  */
 #include "watch.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-	LINES_OF_ALL = 400,        /* more are counted only */
+	LINES_OF_ALL = 400,        /* more are only counted */
 	EDGES_MOST = 4096,
 	QUEUE_COUNTED = 100000,
 };
@@ -52,15 +52,15 @@ void watch_tell(struct pe *pe, struct csd_told *to)
 
 /* ---- what counts ---------------------------------------------------------------------------- */
 
-/** A record that says what its `who` waits for. */
+/** A record of what its `who` waits for. */
 struct edge {
 	const struct csd_record *r;
 	int next;                  /* an edge that begins where this one ends; -1: none */
-	int seen;                  /* in which walk */
+	int seen;                  /* by which walk */
 };
 
 struct facts {
-	struct csd_key *named;     /* what records that CSD_WAITS are about, sorted */
+	struct csd_key *named;     /* the subjects of CSD_WAITS records, sorted */
 	size_t n_named;
 	struct edge *edges;
 	int n_edges;
