@@ -18,30 +18,9 @@
  * two PEs, or by none: it counts once. If it is not where the step says, it is taken off the
  * list. */
 struct ordered {
-	CkIndex key;
+	CkIndex key;              /* first, for index_compare */
 	uint32_t at;              /* in step.elems */
 };
-
-static int compare_ordered(const void *a_, const void *b_)
-{
-	const struct ordered *a = a_, *b = b_;
-
-	for (int i = 0; i < 3; i++)
-		if (a->key.v[i] != b->key.v[i])
-			return a->key.v[i] < b->key.v[i] ? -1 : 1;
-	return 0;
-}
-
-/* Indices of four dimensions and more have two numbers in a word. */
-static CkIndex key_of(const CkGenChare *type, CkIndex i)
-{
-	CkIndex key = i;
-
-	for (int w = 0; type->nd > 3 && w < 3; w++)
-		key.v[w] = (int32_t)((uint32_t)(uint16_t)CkIndexShort(i, 2 * w) << 16 |
-				     ((uint32_t)(uint16_t)CkIndexShort(i, 2 * w + 1) ^ 0x8000));
-	return key;
-}
 
 static uint32_t *order_sparse(const struct collection *c, const struct step *p, size_t *n_p)
 {
@@ -49,11 +28,11 @@ static uint32_t *order_sparse(const struct collection *c, const struct step *p, 
 	uint32_t *order = cmi_alloc_zero(p->n + 1, sizeof *order, "load balancing");
 
 	for (size_t i = 0; i < p->n; i++)
-		all[i] = (struct ordered){ key_of(c->type, p->elems[i].index), (uint32_t)i };
-	qsort(all, p->n, sizeof *all, compare_ordered);
+		all[i] = (struct ordered){ index_key(c->type, p->elems[i].index), (uint32_t)i };
+	qsort(all, p->n, sizeof *all, index_compare);
 	*n_p = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (!i || compare_ordered(&all[i - 1], &all[i]))
+		if (!i || index_compare(&all[i - 1], &all[i]))
 			order[(*n_p)++] = all[i].at;
 	free(all);
 	return order;

@@ -6,6 +6,7 @@
  * their common state.
  */
 #include "named_int.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 #include "../reduce/reduce.h"
 
@@ -102,10 +103,7 @@ static int by_index(const void *a, const void *b)
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
-	for (int i = 0; i < 3; i++)
-		if (x->index.v[i] != y->index.v[i])
-			return x->index.v[i] < y->index.v[i] ? -1 : 1;
-	return 0;
+	return index_compare(&x->index, &y->index);
 }
 
 static void check_reduced(struct pe *pe, int n, const void *buf, size_t bytes, uint32_t op)

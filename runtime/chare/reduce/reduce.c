@@ -6,6 +6,7 @@
  */
 #include "reduce_int.h"
 #include "../place/record/place_watch.h"
+#include "../core/objects/index.h"
 #include "../core/shape.h"
 
 #include <stdlib.h>

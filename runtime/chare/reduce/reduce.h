@@ -94,7 +94,6 @@ struct piece {
 	CkIndex key;              /* the element's index in a form that compares (index_key) */
 	struct ck_env *env;       /* ours */
 };
-CkIndex index_key(const CkGenChare *type, CkIndex index);
 
 /** A copy in a message, with everything that it points to. `tag` is the caller's, and so is all of
  * the envelope. _read looks into such a message, which it may change; the contribution is valid as

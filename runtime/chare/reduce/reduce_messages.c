@@ -19,6 +19,7 @@
  *	| CkReductionMsg | data, padded to 16 | CkReductionMsg | data ...
  */
 #include "reduce_int.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
@@ -26,36 +27,12 @@
 
 /* ---- in general ------------------------------------------------------------------------------ */
 
-/* An index in a form whose three numbers compare as the indices do. With four to six dimensions
- * each number holds two short ones; the lower one is stored so that it compares without its
- * sign. */
-CkIndex index_key(const CkGenChare *type, CkIndex index)
-{
-	CkIndex key = index;
-
-	for (int i = 0; type->nd > 3 && i < 3; i++) {
-		uint32_t a = (uint16_t)CkIndexShort(index, 2 * i);
-		uint32_t b = (uint16_t)CkIndexShort(index, 2 * i + 1);
-
-		key.v[i] = (int32_t)(a << 16 | (b ^ 0x8000));
-	}
-	return key;
-}
-
-static int compare_keys(const CkIndex *a, const CkIndex *b)
-{
-	for (int i = 0; i < 3; i++)
-		if (a->v[i] != b->v[i])
-			return a->v[i] < b->v[i] ? -1 : 1;
-	return 0;
-}
-
 static int compare_pieces(const void *a_, const void *b_)
 {
 	const struct piece *a = a_, *b = b_;
 
 	return a->child != b->child ? (a->child > b->child) - (a->child < b->child)
-				    : compare_keys(&a->key, &b->key);
+				    : index_compare(&a->key, &b->key);
 }
 
 static CkReductionMsg *msg_of(struct ck_env *env) { return payload_of(env); }
@@ -191,7 +168,7 @@ static int compare_entries(const void *a_, const void *b_)
 
 	if (a->e->reserved != b->e->reserved)
 		return a->e->reserved < b->e->reserved ? -1 : 1;
-	return compare_keys(&a->key, &b->key);
+	return index_compare(&a->key, &b->key);
 }
 
 /* The list's contributions, by collection and then in index order. The caller frees the array. */
@@ -276,7 +253,7 @@ static bool drawn_before(const CkReductionMsg *a_, const CkReductionMsg *b_)
 	const CkReductionSetElement *a = CkReductionMsg_data(a_), *b = CkReductionMsg_data(b_);
 
 	return a->reserved != b->reserved ? a->reserved < b->reserved
-					  : compare_keys(&a->index, &b->index) < 0;
+					  : index_compare(&a->index, &b->index) < 0;
 }
 
 CkReductionMsg *random_merge(int n, CkReductionMsg **msgs)

@@ -10,6 +10,7 @@
  * order.
  */
 #include "reduce_int.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>

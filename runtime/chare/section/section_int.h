@@ -141,8 +141,6 @@ void section_remove(struct pe *pe, struct section *s);
 bool section_has(const struct section *s, const struct collection *c, CkIndex i);
 /** The number of c among the section's arrays on this PE; n_arrays: it is none of them. */
 uint32_t section_array_of(const struct section *s, const struct collection *c);
-/** The order of the members of an array. */
-int section_compare_index(const void *a, const void *b);
 /** From now on insertions of this PE say what it has seen of the section. c: a collection that has
  * members. */
 void section_list_seen(struct pe *pe, struct section *s, const struct collection *c);

@@ -5,6 +5,7 @@
  * each PE takes its own members from the front and cuts the rest into pieces for its children.
  */
 #include "section_int.h"
+#include "../core/objects/index.h"
 #include "../core/shape.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static int compare_listed(const void *a_, const void *b_)
 		return a->pe < b->pe ? -1 : 1;
 	if (a->element.id != b->element.id)
 		return a->element.id < b->element.id ? -1 : 1;
-	return section_compare_index(&a->element.index, &b->element.index);
+	return index_compare(&a->element.index, &b->element.index);
 }
 
 /* Where members are counted, for ever: at home, or, in an array with cuts, at the home that they

@@ -5,6 +5,7 @@
  * section_post sends.
  */
 #include "section_int.h"
+#include "../core/objects/index.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
@@ -77,16 +78,6 @@ void section_remove(struct pe *pe, struct section *s)
 
 /* ---- its members on this PE ---------------------------------------------------------------- */
 
-int section_compare_index(const void *a_, const void *b_)
-{
-	const CkIndex *a = a_, *b = b_;
-
-	for (int d = 0; d < 3; d++)
-		if (a->v[d] != b->v[d])
-			return a->v[d] < b->v[d] ? -1 : 1;
-	return 0;
-}
-
 static int compare_array(const void *key, const void *array)
 {
 	uint64_t a = ((const struct collection *)key)->id;
@@ -110,7 +101,7 @@ bool section_has(const struct section *s, const struct collection *c, CkIndex i)
 	const struct section_array *a = &s->arrays[k];
 
 	return k < s->n_arrays && bsearch(&i, s->members + a->first, a->n, sizeof *s->members,
-					  section_compare_index);
+					  index_compare);
 }
 
 /* ---- the sections that insertions tell of -------------------------------------------------- */

@@ -5,6 +5,7 @@
  * go up the section's own tree; the root fires the callbacks in order.
  */
 #include "section_int.h"
+#include "../core/objects/index.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +69,8 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	const struct section_array *a = array < s->n_arrays ? &s->arrays[array] : &none;
 	struct section_member *m = &s->members[s->next];
 
-	if (s->next - a->first >= a->n || section_compare_index(&index, &m->index))
-		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, section_compare_index);
+	if (s->next - a->first >= a->n || index_compare(&index, &m->index))
+		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, index_compare);
 	if (!m)
 		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
 			  "no member", index.v[0], index.v[1], index.v[2], s->type->name,

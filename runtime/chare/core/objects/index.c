@@ -62,6 +62,31 @@ CkIndex index_at(const struct collection *c, uint64_t place)
 	return index_pack(c->homes.dims.nd, v);
 }
 
+/* ---- in order -------------------------------------------------------------------------------- */
+
+CkIndex index_key(const CkGenChare *type, CkIndex i)
+{
+	CkIndex key = i;
+
+	for (int k = 0; type->nd > 3 && k < 3; k++) {
+		uint32_t a = (uint16_t)CkIndexShort(i, 2 * k);
+		uint32_t b = (uint16_t)CkIndexShort(i, 2 * k + 1);
+
+		key.v[k] = (int32_t)(a << 16 | (b ^ 0x8000));
+	}
+	return key;
+}
+
+int index_compare(const void *a_, const void *b_)
+{
+	const CkIndex *a = a_, *b = b_;
+
+	for (int k = 0; k < 3; k++)
+		if (a->v[k] != b->v[k])
+			return a->v[k] < b->v[k] ? -1 : 1;
+	return 0;
+}
+
 /* ---- in error lines -------------------------------------------------------------------------- */
 
 static void list_numbers(int n, const int32_t *v, char *buf, size_t len)

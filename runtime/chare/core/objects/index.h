@@ -11,6 +11,11 @@ uint64_t index_place_slow(const struct collection *c, CkIndex i);
 /** The index at a place; in a sparse array, at a number in its lattice. */
 CkIndex index_at(const struct collection *c, uint64_t place);
 CkIndex index_pack(int nd, const int32_t v[6]);
+/** An index in a form that compares as the indices do. With four to six dimensions a number holds
+ * two short ones, the lower one so that it compares without its sign. */
+CkIndex index_key(const CkGenChare *type, CkIndex i);
+/** For qsort: -1, 0 or 1 of what begins with a CkIndex. */
+int index_compare(const void *a, const void *b);
 /** Write the index to buf: "(3, 4)", or the bytes of a user's index type. */
 void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len);
 _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *what, CkIndex at);
