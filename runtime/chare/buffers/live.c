@@ -104,11 +104,8 @@ static int live_node_start(struct node *node)
 static void live_node_stop(struct node *node)
 {
 	struct lives *all = ck_node_state(node, PART_LIVE);
-	struct idmap_slot *s;
 
-	for (size_t i = 0; (s = idmap_each(&all->by_number, &i)); i++)
-		free((void *)s->value);
-	idmap_free(&all->by_number);
+	idmap_free_all(&all->by_number);
 	pthread_mutex_destroy(&all->lock);
 }
 

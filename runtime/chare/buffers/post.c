@@ -488,11 +488,8 @@ static int post_node_start(struct node *node)
 static void post_node_stop(struct node *node)
 {
 	struct tags *tags = ck_node_state(node, PART_POST);
-	struct idmap_slot *s;
 
-	for (size_t i = 0; (s = idmap_each(&tags->buffers, &i)); i++)
-		free((void *)s->value);
-	idmap_free(&tags->buffers);
+	idmap_free_all(&tags->buffers);
 	idmap_free(&tags->places);
 	pthread_mutex_destroy(&tags->lock);
 }

@@ -62,6 +62,15 @@ void idmap_free(struct idmap *m)
 	*m = (struct idmap){ 0 };
 }
 
+void idmap_free_all(struct idmap *m)
+{
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(m, &i)); i++)
+		free((void *)s->value);
+	idmap_free(m);
+}
+
 void idmap_trim(struct idmap *m)
 {
 	if (!m->n && m->mask >= IDMAP_LEAST)

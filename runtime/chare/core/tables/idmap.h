@@ -61,6 +61,8 @@ static inline void *idmap_get(const struct idmap *m, uint64_t key)
 void idmap_add(struct idmap *m, uint64_t key, uintptr_t value);
 void idmap_remove(struct idmap *m, struct idmap_slot *s);
 void idmap_free(struct idmap *m);
+/** The same, and free() all values. */
+void idmap_free_all(struct idmap *m);
 /** Give back the memory of a table that is empty, and was large. */
 void idmap_trim(struct idmap *m);
 

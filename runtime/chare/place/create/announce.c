@@ -199,9 +199,5 @@ void group_born(struct pe *pe, const CkGenChare *type, uint64_t id)
 
 void announce_pe_free(struct pe *pe)
 {
-	const struct idmap_slot *s;
-
-	for (size_t i = 0; (s = idmap_each(announcements(pe), &i)); i++)
-		free((void *)s->value);
-	idmap_free(announcements(pe));
+	idmap_free_all(announcements(pe));
 }

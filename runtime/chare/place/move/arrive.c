@@ -5,7 +5,7 @@
  */
 #include "place_move.h"
 
-static void take_seat(struct pe *pe, struct collection *c, struct travel *t)
+void travel_take_seat(struct pe *pe, struct collection *c, struct travel *t)
 {
 	t->obj->coll = c;
 	if (t->seat == pe->id)
@@ -83,7 +83,7 @@ void travel_seat_over(struct pe *pe, struct collection *c, struct travel *t)
 static void travel_end(struct pe *pe, struct collection *c, struct travel *t)
 {
 	if (t->obj) {
-		take_seat(pe, c, t);
+		travel_take_seat(pe, c, t);
 		settle(pe, t);
 		come_in(pe, c, t);
 	} else if (t->seat == pe->id) {

@@ -47,6 +47,8 @@ struct travel_msg {
 	struct travel *travel;
 };
 void travel_arrived(struct pe *pe, struct cmi_msg *m);
+/** Its element is back on its seat, or a guest. */
+void travel_take_seat(struct pe *pe, struct collection *c, struct travel *t);
 
 /** The head of its image, with the image's size; its calls are in the form that leaves a process
  * then. / Write the image, and take the travel. / Make it anew. */

@@ -86,11 +86,7 @@ static void guests_in(struct pe *pe, struct collection *c, struct bulk *b)
 	for (size_t i = 0; i < b->n_come; i++) {
 		struct travel *t = b->come[i];
 
-		t->obj->coll = c;
-		if (t->seat == pe->id)
-			seat_return(pe, t->obj);
-		else
-			guest_add(t->obj, t->seat);
+		travel_take_seat(pe, c, t);
 		if (index_home(pe, c, t->index) != pe->id)
 			stay_take_holders(pe, t);
 	}
