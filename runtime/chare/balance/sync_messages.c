@@ -7,9 +7,8 @@
 struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind,
 			      size_t bytes)
 {
-	struct sync_msg *m = (struct sync_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
+	struct sync_msg *m = ck_msg_new(pe, PART_BALANCE, H_SYNC, 0, sizeof *m + bytes);
 
-	m->head.handler = ck_handler(pe, PART_BALANCE, H_SYNC);
 	m->coll = c->id;
 	m->kind = kind;
 	m->round = sync_of(c)->round;

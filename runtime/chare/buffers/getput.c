@@ -164,9 +164,8 @@ static bool copied(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *s
 static struct transfer_msg *transfer_new(struct pe *pe, int handler, const CkNcpyBuffer *dst,
 					 const CkNcpyBuffer *src, uint64_t at, uint64_t n)
 {
-	struct transfer_msg *t = (struct transfer_msg *)csd_msg_alloc(pe, sizeof *t + n);
+	struct transfer_msg *t = ck_msg_new(pe, PART_GETPUT, handler, 0, sizeof *t + n);
 
-	t->head.handler = ck_handler(pe, PART_GETPUT, handler);
 	t->dst = *dst;
 	t->src = *src;
 	t->at = at;

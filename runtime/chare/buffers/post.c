@@ -231,9 +231,8 @@ static void post_buffer(void *ptr, size_t bytes, int tag, enum match how, const 
 	if (!complete)
 		return;
 	/* A handler is running here, so the call runs from the loop, on its own PE. */
-	struct ready_msg *m = (struct ready_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct ready_msg *m = ck_msg_new(pe, PART_POST, H_READY, 0, sizeof *m);
 
-	m->head.handler = ck_handler(pe, PART_POST, H_READY);
 	m->call = complete;
 	csd_send(pe, complete->pe->id, &m->head);
 }

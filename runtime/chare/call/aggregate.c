@@ -270,10 +270,8 @@ void aggregate_flush_to(struct pe *pe, int dst_pe)
 
 static void send_mark(struct pe *pe)
 {
-	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m);
+	struct cmi_msg *m = ck_msg_new(pe, PART_AGGREGATE, H_FLUSH, CMI_F_SYSTEM, sizeof *m);
 
-	m->handler = ck_handler(pe, PART_AGGREGATE, H_FLUSH);
-	m->flags = CMI_F_SYSTEM;
 	agg_of(pe)->marked = true;
 	csd_send(pe, pe->id, m);
 }

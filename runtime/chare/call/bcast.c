@@ -92,10 +92,8 @@ static inline struct bcast_from *from_of(struct pe *pe, int root)
 
 static void report(struct pe *pe, int root, struct bcast_count handled)
 {
-	struct bcast_report *m = (struct bcast_report *)csd_msg_alloc(pe, sizeof *m);
+	struct bcast_report *m = ck_msg_new(pe, PART_CALL, H_BCAST_HANDLED, CMI_F_SYSTEM, sizeof *m);
 
-	m->head.handler = ck_handler(pe, PART_CALL, H_BCAST_HANDLED);
-	m->head.flags = CMI_F_SYSTEM;
 	m->root = root;
 	m->handled = handled;
 	csd_send(pe, csd_tree_parent(pe, root), &m->head);

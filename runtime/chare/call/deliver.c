@@ -342,10 +342,8 @@ void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
 		check_made(pe, c->id, pe->id);
 		return;
 	}
-	struct made_msg *q = (struct made_msg *)csd_msg_alloc(pe, sizeof *q);
+	struct made_msg *q = ck_msg_new(pe, PART_CALL, H_MADE, CMI_F_SYSTEM, sizeof *q);
 
-	q->head.handler = ck_handler(pe, PART_CALL, H_MADE);
-	q->head.flags = CMI_F_SYSTEM;
 	q->id = c->id;
 	csd_send_now(pe, creator, &q->head);
 }

@@ -247,9 +247,8 @@ static void send_missed(struct pe *pe, const struct collection *c, const struct 
 			const struct ck_env *env)
 {
 	const size_t rest = env->head.size - sizeof env->head;
-	struct missed_msg *m = (struct missed_msg *)csd_msg_alloc(pe, sizeof *m + rest);
+	struct missed_msg *m = ck_msg_new(pe, PART_CALL, H_MISSED, 0, sizeof *m + rest);
 
-	m->head.handler = ck_handler(pe, PART_CALL, H_MISSED);
 	m->coll = c->id;
 	m->no = to->no;
 	m->index = to->index;
@@ -479,9 +478,8 @@ static void send_inserted(struct pe *pe, const struct collection *c, const struc
 			  const struct spans *missed)
 {
 	const size_t bytes = missed->n * sizeof *missed->list;
-	struct inserted_msg *m = (struct inserted_msg *)csd_msg_alloc(pe, sizeof *m + bytes);
+	struct inserted_msg *m = ck_msg_new(pe, PART_CALL, H_INSERTED, 0, sizeof *m + bytes);
 
-	m->head.handler = ck_handler(pe, PART_CALL, H_INSERTED);
 	m->coll = c->id;
 	m->epoch = b->epoch;
 	m->no = b->no;
@@ -545,11 +543,9 @@ const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m)
 static struct ck_env *unpack(struct pe *pe, const struct missed_msg *b)
 {
 	const size_t rest = b->head.size - sizeof *b;
-	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m + rest);
+	struct cmi_msg *m = ck_msg_new(pe, PART_CALL, H_BCAST, b->flags, sizeof *m + rest);
 	struct ck_env *env = (struct ck_env *)m;
 
-	m->handler = ck_handler(pe, PART_CALL, H_BCAST);
-	m->flags = b->flags;
 	m->src_pe = b->head.src_pe;
 	m->prio = b->prio;
 	memcpy(m + 1, b + 1, rest);

@@ -82,10 +82,9 @@ static void tell_load(struct pe *pe, struct seed *s)
 	s->told = load_of(s);
 	s->since = 0;
 	for (int i = 0; i < s->n; i++) {
-		struct seed_load *l = (struct seed_load *)csd_msg_alloc(pe, sizeof *l);
+		struct seed_load *l =
+			ck_msg_new(pe, PART_SEED, H_SEED_LOAD, CMI_F_SYSTEM | CMI_F_EXPEDITED, sizeof *l);
 
-		l->head.handler = ck_handler(pe, PART_SEED, H_SEED_LOAD);
-		l->head.flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 		l->load = s->told;
 		l->seen = s->to[i].got;
 		csd_send(pe, s->to[i].pe, &l->head);

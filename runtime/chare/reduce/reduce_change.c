@@ -48,9 +48,8 @@ struct empty_msg {
 
 static void say_to(struct pe *pe, int dst_pe, const struct collection *c, bool empty)
 {
-	struct empty_msg *m = (struct empty_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct empty_msg *m = ck_msg_new(pe, PART_REDUCE, H_EMPTY, 0, sizeof *m);
 
-	m->head.handler = ck_handler(pe, PART_REDUCE, H_EMPTY);
 	m->coll = c->id;
 	m->empty = empty;
 	csd_send(pe, dst_pe, &m->head);

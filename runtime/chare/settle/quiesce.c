@@ -52,12 +52,10 @@ static struct qd *qd_of(const struct pe *pe) { return ck_state(pe, PART_QUIESCE)
 
 static void send_qd(struct pe *pe, int dst_pe, struct qd_msg what)
 {
-	struct qd_msg *q = (struct qd_msg *)csd_msg_alloc(pe, sizeof *q);
+	struct qd_msg *q = ck_msg_new(pe, PART_QUIESCE, H_QD, CMI_F_SYSTEM, sizeof *q);
 
 	what.head = q->head;
 	*q = what;
-	q->head.handler = ck_handler(pe, PART_QUIESCE, H_QD);
-	q->head.flags = CMI_F_SYSTEM;
 	csd_send(pe, dst_pe, &q->head);
 }
 
@@ -207,10 +205,8 @@ static void qd_arrived(struct pe *pe, struct cmi_msg *m)
 
 void qd_start(struct pe *pe, const CkCallback *cb)
 {
-	struct qd_request *q = (struct qd_request *)csd_msg_alloc(pe, sizeof *q);
+	struct qd_request *q = ck_msg_new(pe, PART_QUIESCE, H_QD, CMI_F_SYSTEM, sizeof *q);
 
-	q->head.handler = ck_handler(pe, PART_QUIESCE, H_QD);
-	q->head.flags = CMI_F_SYSTEM;
 	q->kind = QD_START;
 	q->cb = *cb;
 	csd_send(pe, 0, &q->head);

@@ -170,10 +170,9 @@ void when_test_soon(struct pe *pe, struct ck_obj *obj)
 
 	if (!x->waiting.head || x->asked)
 		return;
-	struct when_msg *m = (struct when_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct when_msg *m = ck_msg_new(pe, PART_WAIT, H_WHEN, 0, sizeof *m);
 
 	x->asked = true;
-	m->head.handler = ck_handler(pe, PART_WAIT, H_WHEN);
 	m->no = x->no;
 	csd_send(pe, pe->id, &m->head);
 }

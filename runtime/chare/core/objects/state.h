@@ -161,6 +161,17 @@ static inline uint16_t ck_handler(const struct pe *pe, int part, int handler)
 	return (uint16_t)(ck_node_of(pe->node)->first_handler[part] + handler);
 }
 
+/** A message of `bytes` bytes, its head included, for this handler of the part; the caller fills in
+ * what follows the head. */
+static inline void *ck_msg_new(struct pe *pe, int part, int handler, uint8_t flags, size_t bytes)
+{
+	struct cmi_msg *m = csd_msg_alloc(pe, bytes);
+
+	m->handler = ck_handler(pe, part, handler);
+	m->flags = flags;
+	return m;
+}
+
 /** The table that says how chares of this kind differ from elements of an array. */
 static inline const struct ck_kind *ck_kind(const struct pe *pe, const CkGenChare *type)
 {

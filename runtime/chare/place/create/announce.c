@@ -59,10 +59,8 @@ static const CkGenChare *group_type(struct pe *pe, int number, int src_pe)
 static void send_about_group(struct pe *pe, int dst_pe, int handler, uint8_t flags, uint64_t id,
 			     const CkGenChare *type)
 {
-	struct announce_msg *m = (struct announce_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct announce_msg *m = ck_msg_new(pe, PART_PLACE, handler, flags, sizeof *m);
 
-	m->head.handler = ck_handler(pe, PART_PLACE, handler);
-	m->head.flags = flags;
 	m->id = id;
 	m->chare = chare_number(ck_node_of(pe->node), type);
 	csd_send_now(pe, dst_pe, &m->head);

@@ -26,10 +26,9 @@ static void ask_for_end(struct pe *pe, struct doomed *d)
 	if (d->asked)
 		return;
 	d->asked = true;
-	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m);
+	struct cmi_msg *m =
+		ck_msg_new(pe, PART_DESTROY, H_DOOMED, CMI_F_SYSTEM | CMI_F_EXPEDITED, sizeof *m);
 
-	m->handler = ck_handler(pe, PART_DESTROY, H_DOOMED);
-	m->flags = CMI_F_SYSTEM | CMI_F_EXPEDITED;
 	csd_send(pe, pe->id, m);
 }
 

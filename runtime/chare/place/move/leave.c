@@ -84,10 +84,8 @@ struct leave_msg {
 /* Before everything that is queued, once the running handler has ended. */
 static void ask(struct pe *pe, struct stay *s)
 {
-	struct leave_msg *m = (struct leave_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct leave_msg *m = ck_msg_new(pe, PART_PLACE, H_LEAVE, CMI_F_EXPEDITED, sizeof *m);
 
-	m->head.handler = ck_handler(pe, PART_PLACE, H_LEAVE);
-	m->head.flags = CMI_F_EXPEDITED;
 	m->stay = s;
 	s->asked = true;
 	csd_send(pe, pe->id, &m->head);

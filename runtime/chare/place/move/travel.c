@@ -84,9 +84,8 @@ int travels_init(struct node *node)
 
 static void send_here(struct pe *pe, int dst_pe, struct travel *t)
 {
-	struct travel_msg *m = (struct travel_msg *)csd_msg_alloc(pe, sizeof *m);
+	struct travel_msg *m = ck_msg_new(pe, PART_PLACE, H_MOVE, 0, sizeof *m);
 
-	m->head.handler = ck_handler(pe, PART_PLACE, H_MOVE);
 	m->travel = t;
 	travel_take_off(pe->node, t);
 	csd_send(pe, dst_pe, &m->head);
@@ -242,10 +241,9 @@ void travel_write(struct pe *pe, struct travel *t, const struct packed *p, void 
 static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 {
 	struct packed p = travel_measure(pe, dst_pe, t);
-	struct cmi_msg *m = csd_msg_alloc(pe, p.head.size);
+	struct cmi_msg *m = ck_msg_new(pe, PART_PLACE, H_MOVE_PACKED, 0, p.head.size);
 
 	p.head = *m;
-	p.head.handler = ck_handler(pe, PART_PLACE, H_MOVE_PACKED);
 	travel_write(pe, t, &p, m);
 	csd_send(pe, dst_pe, m);
 }

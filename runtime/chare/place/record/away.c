@@ -114,12 +114,10 @@ struct where_msg where_about(const struct collection *c, CkIndex i, enum where_k
 
 void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct where_msg what)
 {
-	struct where_msg *w = (struct where_msg *)csd_msg_alloc(pe, sizeof *w);
+	struct where_msg *w = ck_msg_new(pe, PART_PLACE, handler, flags, sizeof *w);
 
 	what.head = w->head;
 	*w = what;
-	w->head.handler = ck_handler(pe, PART_PLACE, handler);
-	w->head.flags = flags;
 	csd_send(pe, dst_pe, &w->head);
 }
 

@@ -28,9 +28,8 @@ struct batch_here {
 static struct batch_msg *batch_new(struct pe *pe, const struct collection *c, const struct batch *b,
 				   int handler, size_t bytes, bool last)
 {
-	struct batch_msg *m = (struct batch_msg *)csd_msg_alloc(pe, bytes);
+	struct batch_msg *m = ck_msg_new(pe, PART_PLACE, handler, 0, bytes);
 
-	m->head.handler = ck_handler(pe, PART_PLACE, handler);
 	m->coll = c->id;
 	m->n = (uint32_t)b->n;
 	m->last = last;

@@ -162,9 +162,8 @@ CkCompletion CkCompletionCreate(void)
 static struct completion_msg *message(struct pe *pe, const struct completion *c,
 				      enum completion_kind kind, size_t size)
 {
-	struct completion_msg *m = (struct completion_msg *)csd_msg_alloc(pe, size);
+	struct completion_msg *m = ck_msg_new(pe, PART_COMPLETION, H_COMPLETION, 0, size);
 
-	m->head.handler = ck_handler(pe, PART_COMPLETION, H_COMPLETION);
 	if (c->prio) {
 		m->head.flags = CMI_F_PRIO;
 		m->head.prio = c->prio;
