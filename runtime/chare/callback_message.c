@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callback_message.c: callbacks that carry a message of the program's. A callback to an entry
- * becomes the call that its stub would make, so the message is packed, checked and given away as in
- * any call. The room that owns the target makes it (ck_callback_kind.give).
+ * callback_message.c: callbacks that carry a message of the program. A callback to an entry becomes
+ * the call that its stub would make, so the message is packed, checked and given away as in any
+ * call. The room that owns the target makes it (ck_callback_kind.give).
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ _Noreturn static void cannot(struct pe *pe, const CkCallback *cb, const CkGenMes
 	csd_abort(pe, "%s_sendToCallback: %s %s", type->name, name, why);
 }
 
-/* What an entry without parameters, or nobody, does with a message. */
+/* For an entry without parameters, or no target: frees the message. */
 static void send_without(const CkCallback *cb, void *msg)
 {
 	CkFreeMsg(msg);
@@ -30,7 +30,7 @@ static void check_takes(struct pe *pe, const CkCallback *cb, const CkGenEntry *e
 {
 	char why[192];
 
-	/* A CkMessage may be any message, but nobody could unpack it there. */
+	/* A CkMessage may be any message, but cannot be unpacked there. */
 	if (CSD_LIKELY(e->message == type) || (e->message == &ck_type_CkMessage && !type->pack))
 		return;
 	if (e->message)

@@ -16,7 +16,7 @@
  *		entry [arrival] void side(int tag);
  *	};
  *
- * ckci makes these functions of it:
+ * ckci generates these functions:
  *
  *	void Cell_on_side(Cell *self, int tag);                   you write it: the data of one put has arrived
  *	CkChannel *Cell_side_from(Cell *self, CkElement from, int tag, void *buf, size_t bytes);
@@ -51,12 +51,11 @@
  * Owner    `buf` stays the program's, and outlives the end.
  * Errors   as above.
  *
- * Moves. CkMigrateMe lets an element leave when its channels are at rest: their senders have been
- * asked to stop, and each put that they made before has arrived. Until then the element takes calls
- * and arrivals as always. A put of a sender that is stopped, or not joined yet, is copied by the
- * runtime and sent once the ends are joined, so it may be made at any time. Within a process the
- * ends move without a line of the program. To another process they are packed by pup_channel in
- * X_pup.
+ * Moves. CkMigrateMe lets an element leave when its channels are idle: their senders have been
+ * asked to stop, and each earlier put has arrived. Until then the element takes calls and arrivals
+ * as always. A put of a sender that is stopped, or not joined yet, is copied by the runtime and
+ * sent once the ends are joined, so it may be made at any time. Within a process the ends move by
+ * themselves. To another process they are packed by pup_channel in X_pup.
  *
  * Source   Charm++ has no such thing: its CkDirect was removed, partly because channels could not follow migration.
  */
@@ -70,7 +69,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** One end of a named channel. What it begins with is a CkDirectHandle. */
+/** One end of a named channel. Begins with a CkDirectHandle. */
 typedef struct CkChannel CkChannel;
 
 /* private */
@@ -85,12 +84,12 @@ void CkDirect_readyPollQ(struct CkDirectHandle *h);
  * Called   on the sending element's PE, by one of its handlers or arrivals. Never blocks.
  * Owner    as for CkDirect_put. A put while the ends are not joined copies the data, which may be changed when it has
  *          returned.
- * Misuse   a second put before the ends are joined aborts: the receiver cannot have said ready. Otherwise as
- *          CkDirect_put. */
+ * Misuse   a second put before the ends are joined aborts: the receiver cannot have called ready.
+ *          Otherwise as CkDirect_put. */
 static inline void CkChannelPut(CkChannel *c) { CkDirect_put((struct CkDirectHandle *)c); }
 
 /** CkChannelPut of each of `n` channels of this PE, mostly of one send buffer: a multicast. Each
- * receiver may begin while the next one's data are copied. */
+ * receiver may begin while the data for the next one are copied. */
 static inline void CkChannelPutAll(CkChannel *const *c, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -112,8 +111,8 @@ static inline void CkChannelReadyPollQ(CkChannel *c)
 	CkDirect_readyPollQ((struct CkDirectHandle *)c);
 }
 
-/** Destroy one end. It is nobody's error if the other end still exists, but no put may be on its
- * way, and none may come afterwards.
+/** Destroy one end. The other end may still exist, but no put may be under way, and none may be
+ * made afterwards.
  *
  * Called   on the element's PE. The element's destruction destroys its ends.
  * Done     at the receiving end no arrival is called any more, and the buffer is the program's. The same
@@ -121,8 +120,8 @@ static inline void CkChannelReadyPollQ(CkChannel *c)
 void CkChannelDestroy(CkChannel *c);
 
 /** In X_pup, for each end of the element: pup_channel(p, &x->from, x->buf). `buf` is the end's
- * buffer: its address where the element is now. So what holds the buffer comes first, as in
- * x->v = pup_alloc(p, x->v, n); pup_channel(p, &x->from, x->v).
+ * buffer: its address where the element is now. So the buffer is packed first, as in x->v =
+ * pup_alloc(p, x->v, n); pup_channel(p, &x->from, x->v).
  *
  * Shape    packs the name, whether the end is ready, how many puts there were, and the data of a put that has arrived
  *          and whose X_on_f has not run. NULL stays NULL. X_pup packs the buffer itself if its contents matter otherwise.
@@ -131,8 +130,8 @@ void pup_channel(pup_er p, CkChannel **c, void *buf);
 
 /* ---- several senders, one buffer ------------------------------------------------------------- */
 
-/** A reducing channel: `n` elements put, the runtime of the receiver combines what they have put,
- * and X_on_f(self, tag) runs once, when all are in.
+/** A reducing channel: `n` elements put, the receiver's runtime combines their data, and
+ * X_on_f(self, tag) runs once, when all have arrived.
  *
  * X_f_reduced makes its receiving side, which is armed. Each of the elements `from`, all different,
  * makes an end with X_f_to(self, to, tag, ...) as for any channel and puts once for each ready.
@@ -144,14 +143,15 @@ void pup_channel(pup_er p, CkChannel **c, void *buf);
  *          are the same in each run, on any number of PEs, and wherever the elements have moved.
  * Owner    `buf` stays the program's and gets the result just before X_on_f; the runtime has n * bytes bytes more for
  *          what arrives. The CkReducing is the runtime's until CkReducingDestroy.
- * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs them. */
+ * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs
+ * them. */
 typedef struct CkReducing CkReducing;
 
 /** Arm it for the next put of each sender. The program orders it before all of them. */
 void CkReducingReady(CkReducing *r);
 /** As CkChannelDestroy of all receiving ends. */
 void CkReducingDestroy(CkReducing *r);
-/** In X_pup: as pup_channel. What has arrived of an incomplete round goes along. */
+/** In X_pup: as pup_channel. Arrivals of an incomplete round move along. */
 void pup_reducing(pup_er p, CkReducing **r, void *buf);
 
 #pragma GCC visibility pop

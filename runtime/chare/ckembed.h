@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ckembed.h: Chard inside another program, which has a main() of its own: an MPI program, a Python
- * program, a solver with one phase of chares. Four functions stand for CkMain:
+ * program, a solver with one phase of chares. Four functions replace CkMain:
  *
  *	CkInit(&argc, &argv, &ck_module_X, NULL);  the main chares' constructors have run
  *	CkRunUntil(&done);                         handlers run until one of them sets `done`
@@ -10,10 +10,10 @@
  *
  * The thread that calls CkInit, here "the host's thread", is the first PE of this process: its
  * handlers run inside CkProgress, CkRunUntil and CkFinalize, and nowhere else. Further PEs of the
- * process (+p N, CK_PES) have threads of their own and run by themselves all the time. Between the
- * calls the host's thread may call whatever a handler may call (entries, X_ckNew, CkMyPe, CkExit,
- * ...), except what waits. Other threads of the program may call nothing. A call that breaks these
- * rules ends the job with one line that says what to do.
+ * process (+p N, CK_PES) have threads of their own and run all the time. Between the calls the
+ * host's thread may call everything that a handler may call (entries, X_ckNew, CkMyPe, CkExit,
+ * ...), except functions that wait. Other threads of the program may call nothing. A call that
+ * breaks these rules ends the job with one line that says what to do.
  *
  * The .ci file's module needs no main() then: define CK_NO_MAIN where its .def.h is included.
  */
@@ -31,7 +31,7 @@ extern "C" {
 struct CkGenModule;
 
 /** How the processes of the program find each other, if it has several. Zeroed, or NULL instead of
- * it: as in CkMain the environment says so, and a process without a launcher is the whole job. With
+ * it: by the environment, as in CkMain, and a process without a launcher is the whole job. With
  * MPI:
  *
  *	static int allgather(const void *mine, void *all, size_t bytes, void *comm)
@@ -53,8 +53,8 @@ typedef struct CkBoot {
 	 *          end the job; not in signal handlers. If it returns, the process exits. */
 	void (*abort)(int code, void *arg);
 	void *arg;                 /**< for both functions */
-	/** PEs of this process; 0: as CK_PES says, else 1. +p N in argv is stronger. CkInit takes that
-	 * away, so for a further run keep what CkMyNodeSize says in the first. */
+	/** PEs of this process; 0: as CK_PES says, else 1. +p N in argv takes precedence. CkInit removes
+	 * that, so for a further run keep the result of CkMyNodeSize in the first. */
 	int pes;
 	/** Catch faults (SIGSEGV, ...), SIGUSR1 and CK_WATCHDOG=seconds by signals as CkMain does, where
 	 * the program has no handlers, until CkFinalize. False: no signal is touched. */
@@ -65,14 +65,15 @@ typedef struct CkBoot {
  * all PEs. All processes of the job call it.
  *
  * Called   on the thread that makes all further calls. May be called again after CkFinalize.
- * argv     the runtime takes what is its own (+p N, +ppn N) out of *argc and *argv; the main chares
- *          get the rest. Both may be NULL. Must stay valid until CkFinalize.
+ * argv     the runtime removes its own (+p N, +ppn N) from *argc and *argv; the main chares get the
+ *          others. Both may be NULL. Must stay valid until CkFinalize.
  * boot     copied; what `arg` points to must stay valid until CkFinalize.
  * Blocks   until all processes have called it.
  * Errors   returns 0, or another number after one line that says why, and no run has begun: no
- *          launcher, an allgather that fails, a wrong argument. What fails after the processes have
- *          met, or a wrong environment variable, ends the job like CkAbort.
- * Misuse   calling it twice without CkFinalize, in a handler, or in a program that CkMain runs, aborts. */
+ *          launcher, an allgather that fails, a wrong argument. Later failures, or a wrong
+ *          environment variable, end the job like CkAbort.
+ * Misuse   calling it twice without CkFinalize, in a handler, or in a program that CkMain runs,
+ * aborts. */
 int CkInit(int *argc, char ***argv, const struct CkGenModule *module, const CkBoot *boot)
 	__attribute__((warn_unused_result));
 
@@ -80,8 +81,8 @@ int CkInit(int *argc, char ***argv, const struct CkGenModule *module, const CkBo
  * Never sleeps, so a program's own loop can call it.
  *
  * Called   on the host's thread, outside handlers.
- * Returns  how much the passes found to do; 0: nothing; -1: the run has ended (CkExit), only
- *          CkFinalize is left to be called.
+ * Returns  how much work the passes found; 0: none; -1: the run has ended (CkExit), and CkFinalize
+ *          must follow.
  * Misuse   before CkInit, in a handler, on another thread: aborts. */
 int CkProgress(int n);
 
@@ -98,7 +99,7 @@ int CkProgress(int n);
 bool CkRunUntil(const volatile int *flag);
 
 /** End the run and free all that belongs to it, threads and network included. All processes call
- * it. Until each of them has, or somebody has called CkExit, handlers go on running here; then
+ * it. Until each of them has, or CkExit has been called, handlers continue to run here; then
  * messages that are still queued are dropped.
  *
  * Called   on the host's thread, outside handlers.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cklb.h: load balancing strategies. A program that only calls CkAtSync needs nothing of this
- * header; it is for those who write a strategy of their own. ck.h includes it.
+ * header; it is for authors of strategies. ck.h includes it.
  *
- * A strategy is a pure function: it reads what was measured, and says where each element goes. It
- * sends nothing, keeps nothing between calls but what `arg` points to, and runs on one PE. So it is
+ * A strategy is a pure function: it reads the measurements and assigns each element a PE. It sends
+ * nothing, keeps nothing between calls but the target of `arg`, and runs on one PE. So it can be
  * tested alone, on statistics that were recorded (CK_LB_DUMP) or made up.
  */
 #ifndef CKLB_H
@@ -18,11 +18,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/** What was measured of one element since the step before. */
+/** The measurements of one element since the previous step. */
 typedef struct CkLBElement {
 	int32_t index[6];         /* the element's index; what lies beyond its dimensions is 0 */
 	int32_t pe;               /* where it lives */
-	uint32_t pinned;          /* not 0: it cannot move, or CkPin says that it shall not */
+	uint32_t pinned;          /* not 0: it cannot move, or CkPin forbids it */
 	float seconds; /* its handlers ran, or would run if CkSetLoad is right, on this PE. Times the PE's speed it
 				   * is work: divided by the speed of another PE, what it would take there */
 	float position[3];        /* CkSetPosition; else its index, 0 where there is none */
@@ -33,45 +33,44 @@ typedef struct CkLBElement {
  * named channels. Broadcasts and multicasts are no edges: they cost the same wherever elements
  * live. Edges with the same ends come once. */
 typedef struct CkLBEdge {
-	uint32_t from, to;        /* numbers in CkLBStats.element */
+	uint32_t from, to;        /* indices into CkLBStats.element */
 	uint32_t messages;        /* calls and puts */
-	uint64_t bytes;           /* as they travel: calls with their heads, unless in batches */
+	uint64_t bytes;           /* as they are sent: calls with their heads, unless in batches */
 } CkLBEdge;
 
-/** What a strategy reads: one array, on all PEs. The runtime owns all of it. */
+/** The input of a strategy: one array, on all PEs. The runtime owns all of it. */
 typedef struct CkLBStats {
 	int n_pes;
 	int n_nodes;
 	const int32_t *node_of;   /* [n_pes] the process of a PE; those of one host follow each other */
 	const float *background;  /* [n_pes] seconds of a PE that belong to no element here: other
 				   * chares */
-	const float *
-		speed; /* [n_pes] the share of its core that a PE gets; other programs have the rest. 1: all of it.
-				   * Nearly equal speeds are made equal. CK_LB_SPEEDS=off: 1 of all */
+	/* [n_pes] the share of its core that a PE gets; other programs use the remainder. 1: all of it.
+	 * Nearly equal speeds are made equal. CK_LB_SPEEDS=off: 1 of all */
+	const float *speed;
 	size_t n;
 	const CkLBElement *element; /* [n] in index order */
 	size_t n_edges;           /* 0 unless the strategy wants CK_LB_EDGES */
 	const CkLBEdge *edge;     /* [n_edges] by `from`, then `to` */
-	double tolerance;         /* a PE may have so much more than the mean (CK_LB_TOLERANCE), for
+	double tolerance;         /* a PE may have this much more than the mean (CK_LB_TOLERANCE), for
 				   * example 0.05 */
 	uint64_t step;            /* of this array, from 0 */
 } CkLBStats;
 
-/** A strategy. to[i] is element[i].pe when it is called; it writes the PE that element i goes to.
- * Those that are pinned stay whatever it writes. If `to` never falls with i, a dense array is cut
- * anew, and calls find its elements as fast as in an array that never moved. Returns 0, or another
- * number if it cannot say anything; then nothing moves, and the runtime says so once for each
- * array. */
+/** A strategy. to[i] is element[i].pe when it is called; it writes the PE that element i should go
+ * to. Pinned elements stay in any case. If `to` never falls with i, a dense array is cut anew, and
+ * calls find its elements as fast as in an array that never moved. Returns 0, or another number if
+ * it has no result; then nothing moves, and the runtime prints that once for each array. */
 typedef int (*CkLBStrategyFn)(const CkLBStats *s, int32_t *to, void *arg);
 
-/** What a strategy wants to have measured. */
+/** Measurements that a strategy requires. */
 enum {
 	CK_LB_EDGES = 1           /* edges; every call of an element costs more while they are recorded */
 };
 
-/** Make a strategy known under a name, which CK_LB can choose then. In an initnode routine, on
- * every process alike. The name must not be taken; it and `arg` stay the caller's and must outlive
- * the job. Charm++: a load balancer's module. */
+/** Register a strategy under a name, which CK_LB can then select. In an initnode routine, on every
+ * process alike. The name must not be taken; it and `arg` stay the caller's and must outlive the
+ * job. Charm++: a load balancer's module. */
 void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg);
 
 #pragma GCC visibility pop

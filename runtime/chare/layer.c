@@ -2,9 +2,9 @@
 /*
  * layer.c: starts and stops the chare layer on a node, and lists its parts.
  *
- * The list is rooms.list, the plan of the house: rooms bottom up, as core/core.h and the other
- * rooms' headers describe them. A new part is a word there. Make turns the list, without the rooms
- * that are left out, into rooms.gen.h.
+ * The list is rooms.list: rooms from the bottom up, as core/core.h and the other rooms' headers
+ * describe them. A new part is a word there. Make turns the list, without the rooms that are left
+ * out, into rooms.gen.h.
  *
  * PE 0 runs the main chares' constructors and then sends the readonly variables. Every other PE
  * first waits for these variables, so no entry method ever sees them unset.
@@ -30,8 +30,8 @@ PART(DECLARE)
 extern const struct ck_part readonly_part;
 static const struct ck_part *const parts[] = { PART(ADDRESS) ADDRESS(readonly) };
 
-/* What rooms do when the program's tables are known; then NULL, since all of these rooms may be
- * left out. */
+/* Called when the program's tables are known; then NULL, since all of these rooms may be left
+ * out. */
 #define KNOWN(function) function,
 static int (*const program_known[])(struct node *node) = { PROGRAM(KNOWN) NULL };
 
@@ -63,7 +63,7 @@ static void run_initprocs(const struct ck_node *ck)
 }
 
 /* The command line as a message that programs may keep, and free as they do in Charm++: it has a
- * holder who never lets go, and its memory goes with the PE's. */
+ * permanent reference, and its memory is freed with the PE's. */
 static CkArgMsg *args_make(struct pe *pe)
 {
 	enum { HOLDERS = 1 << 30 };
@@ -71,7 +71,7 @@ static CkArgMsg *args_make(struct pe *pe)
 	CkArgMsg *args = payload_of(env);
 
 	env->head.mark = OWNER_PROGRAM;
-	/* Relaxed: nobody else knows the message yet. */
+	/* Relaxed: no other thread knows the message yet. */
 	atomic_store_explicit(&env->refs, HOLDERS, memory_order_relaxed);
 	*args = (CkArgMsg){ pe->node->cfg->argc, pe->node->cfg->argv };
 	return args;
@@ -113,7 +113,7 @@ static void ck_pe_start(struct pe *pe)
 	}
 }
 
-/* Parts may look at elements until all parts have stopped. */
+/* Parts may use elements until all parts have stopped. */
 static void ck_pe_stop(struct pe *pe)
 {
 	print_flush(pe);

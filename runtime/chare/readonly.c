@@ -2,10 +2,10 @@
 /*
  * readonly.c: readonly variables. The main chares' constructors, on PE 0, set them. Then PE 0 seals
  * them and sends them to every node in one message, before any PE there starts to work. On each
- * node the PE that the message reaches first writes the variables, and then passes the message to
+ * node the PE that the message reaches first writes the variables, and then forwards the message to
  * the node's other PEs.
  *
- * The payload holds the variables in the order of the tables. A plain variable is its bytes. A
+ * The payload has the variables in the order of the tables. A plain variable is its bytes. A
  * message (`readonly M *m`) is the number of its bytes, and then the bytes at a multiple of 16,
  * packed if the program packs that type. Each node makes its own message from these bytes, which
  * lives as long as the job.
@@ -47,7 +47,7 @@ static void *message_copy(struct pe *pe, const void *bytes, uint64_t n)
 	return msg;
 }
 
-/* Convert PE 0's own message to the form in which it travels. */
+/* Convert PE 0's own message to the form for other nodes. */
 static void to_travel(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	void **msg = r->addr;
@@ -88,7 +88,7 @@ struct payload {
 	char *start, *at;
 };
 
-/* Where the bytes of the next message lie. */
+/* The aligned position of the next message. */
 static char *aligned(const struct payload *p)
 {
 	return p->start + CkGen_align((size_t)(p->at - p->start));
@@ -128,7 +128,7 @@ static void readonly_unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	from->at += CkGen_align(n);
 }
 
-/* The runtime cannot read what a message of the user's points to, so it leaves that out. */
+/* The runtime cannot read the targets of pointers in a user's message, so they are left out. */
 static void readonly_hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	uint64_t *h = arg;
@@ -147,7 +147,7 @@ static void seal(struct node *node)
 	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
 }
 
-/* Down the tree on which the groups of the main chares were announced, and behind them. At once,
+/* Down the tree on which the groups of the main chares were announced, and after them. At once,
  * even while the PE holds its messages back for these groups: the others wait for the variables. */
 static void pass_on(struct pe *pe, struct ck_env *env)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * built_in.c: the runtime's own types of messages. All but CkMessage begin with a CkReductionMsg,
- * because that is what callbacks bring. So the same handler serves callbacks and calls.
+ * the message of callbacks, so the same handler serves callbacks and calls.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool created_fits(const void *m, size_t bytes)
 	return bytes >= sizeof(CkArrayCreatedMsg) && CkGen_resultFits(m, bytes);
 }
 
-/* Only the program knows of which type it is. */
+/* Only the program knows its type. */
 static bool any_fits(const void *m, size_t bytes)
 {
 	(void)m, (void)bytes;

@@ -33,7 +33,7 @@ static bool lies_in(struct ck_obj *obj, const void *p)
 	return (uintptr_t)p - (uintptr_t)self_of(obj) < obj->coll->type->bytes;
 }
 
-/* In checked mode: the element in whose struct the context lies, which may move before the callback
+/* In checked mode: the element whose struct contains the context; it may move before the callback
  * fires. */
 static void note_element(const struct pe *pe, CkCallback *cb)
 {
@@ -120,7 +120,7 @@ static struct csd_thing target_thing(struct pe *pe, const CkCallback *cb)
 	return k->describe ? k->describe(pe, cb) : entry_thing(callback_target(pe, cb), cb->entry);
 }
 
-/* A fence describes the callback behind it, with its number. */
+/* A fence describes the callback after it, with its number. */
 struct csd_thing callback_thing(struct pe *pe, const CkCallback *cb)
 {
 	const struct csd_thing t = target_thing(pe, cb);
@@ -216,7 +216,8 @@ void CkCallbackFn(void *cb)
 	callback_fire(ck_self(), cb, CK_NOTYPE, NULL, 0, 0);
 }
 
-/* ---- the kinds that need no other room ------------------------------------------------------ */
+/* ---- kinds that need no other room
+ * ------------------------------------------------------------ */
 
 static struct csd_thing describe_target(struct pe *pe, const CkCallback *cb)
 {
@@ -256,7 +257,7 @@ static void send_function(struct pe *pe, const CkCallback *cb, struct ck_env *en
 	csd_send(pe, cb->pe, &env->head);
 }
 
-/* The element that note_element noted must be here, where it was. */
+/* The element that note_element recorded must be here, at the same address. */
 static void check_element(struct pe *pe, const CkCallback *cb)
 {
 	const struct collection *c = coll_get(pe, cb->id);

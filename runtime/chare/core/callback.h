@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * callback.h: callbacks inside the layer. The part that knows a kind's target has a table that says
- * what a callback of this kind does when it fires (ck_callback_kind).
+ * callback.h: callbacks inside the layer. The part that knows a kind's target has a table of
+ * functions for this kind (ck_callback_kind).
  */
 #ifndef CK_CALLBACK_H
 #define CK_CALLBACK_H
@@ -19,16 +19,16 @@ enum callback_kind {
 	CB_FUTURE, CB_THREAD,                                          /* wait/ */
 	CB_CHARE, CB_NODE, CB_NODE_ALL,                                /* kinds/ */
 	CB_FENCE_WAIT,                                                 /* settle/: a fence's threads */
-	CB_FENCE,                 /* settle/: what CB_MARKED becomes */
-	CB_AT_REST,               /* balance/: nothing is under way, but for calls that are held back */
+	CB_FENCE,                 /* settle/: CB_MARKED is converted to it */
+	CB_AT_REST,               /* balance/: only calls that are held back are under way */
 	CB_MARKED = 0x80,         /* added to another kind: fires when the fence is over */
 };
 
-/** Make a message for a callback, in one piece; the caller fills in the values:
+/** Make a message for a callback; the caller fills in the values:
  *
  *	| struct ck_env | CkReductionMsg | values, padded to 16 | CkCallback |
  *
- * Code that passes the message on before the callback fires stores the callback at the end. */
+ * Code that forwards the message before the callback fires stores the callback at the end. */
 struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint64_t bytes);
 static inline CkCallback *callback_at(struct ck_env *env)
 {
@@ -38,7 +38,7 @@ static inline CkCallback *callback_at(struct ck_env *env)
 }
 
 CkCallback callback_make(enum callback_kind kind);
-/** Make a callback to an entry method. It holds the chare's number, which means the same on every
+/** Make a callback to an entry method. It contains the chare's number, which is the same on every
  * node. */
 CkCallback callback_of_entry(enum callback_kind kind, const CkGenChare *chare, uint64_t id,
 			     CkIndex index, int entry);
@@ -48,8 +48,7 @@ static inline int32_t callback_refnum(const CkCallback *cb)
 	return (int32_t)(uint32_t)cb->reserved[0];
 }
 /** Give a result its callback's reference number. Results leave by callback_send, or go to elements
- * of their own collection (reduce/result.c); both begin with this, whatever the target and however
- * it is reached. */
+ * of their own collection (reduce/result.c); both call this first. */
 static inline void callback_stamp(const CkCallback *cb, struct ck_env *env)
 {
 	env->refnum = callback_refnum(cb);
@@ -68,7 +67,7 @@ const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb);
 void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m);
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
 
-/** What the table says of its kind; NULL: it is of none. A marked one is a fence's. */
+/** The table of its kind; NULL: an unknown kind. A marked one is a fence's. */
 static inline const struct ck_callback_kind *callback_kind_of(const struct pe *pe,
 							      const CkCallback *cb)
 {
@@ -76,7 +75,7 @@ static inline const struct ck_callback_kind *callback_kind_of(const struct pe *p
 
 	return kind < CK_CALLBACK_KINDS ? ck_node_of(pe->node)->callbacks[kind] : NULL;
 }
-/** The same of what fires when the fence is over. */
+/** The same for the callback that fires when the fence is over. */
 static inline const struct ck_callback_kind *callback_kind_behind(const struct pe *pe,
 								  const CkCallback *cb)
 {

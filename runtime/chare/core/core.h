@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core.h: the room core/, the ground floor of the chare layer.
+ * core.h: the room core/, the lowest of the chare layer.
  *
  * Owns     the envelope of messages; the tables of the program, of collections and of parts; the names
  *          in error lines; callbacks as values; output.
  * Called   by all rooms, on the PE that the data belongs to. The program's tables and the parts' are
  *          constant while the loops run, so any thread may read them.
- * Calls    no other room, except through the tables of the parts (part.h).
+ * Calls no other room, except through the tables of the parts (part.h).
  *
  *	part.h        the table that each part has
  *	state.h       the layer on a node and on a PE; the parts' own state

@@ -10,15 +10,16 @@
 #include "objects/index.h"
 #include "message.h"
 
-/* ---- calls where no PE runs ------------------------------------------------------------------ */
+/* ---- calls on threads that are no PE
+ * ----------------------------------------------------------- */
 
-/* What ckci prints calls CkGen_f; the program has called X_f. */
+/* Generated code calls CkGen_f; the program has called X_f. */
 void ck_no_pe(const char *function)
 {
 	char name[64];
 
 	if (islower((unsigned char)function[0]) && strchr(function, '_'))
-		csd_no_pe("a Ck function"); /* one of ours that several of them call */
+		csd_no_pe("a Ck function"); /* an internal function that several of them call */
 	if (strncmp(function, "CkGen_", 6) != 0)
 		csd_no_pe(function);
 	snprintf(name, sizeof name, "X_%s", function + 6);
@@ -81,7 +82,7 @@ const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, s
 
 struct csd_thing element_thing(const CkGenChare *type, uint64_t coll, CkIndex index)
 {
-	/* A chare that is in no collection: the index says it all. */
+	/* For a chare outside collections the index is enough. */
 	struct csd_key key = { .kind = THING_ELEMENT, .id = type->kind == CKGEN_CHARE ? 0 : coll };
 	char name[256];
 
@@ -110,7 +111,7 @@ struct csd_thing entry_thing(const CkGenChare *type, uint32_t entry)
 	return csd_named(NULL, "%s", describe_entry(type, (int)entry, name, sizeof name));
 }
 
-/* What runs on a thread begins with a struct ck_running (wait/threaded.c). */
+/* The state of a thread begins with a struct ck_running (wait/threaded.c). */
 static struct csd_thing running_thing(const uint64_t words[CSD_RUNNING_WORDS])
 {
 	struct ck_running now;
@@ -129,7 +130,8 @@ struct csd_thing thread_thing(CthThread t)
 	return running_thing(csd_thread_tell(t));
 }
 
-/* ---- what waits for all elements ------------------------------------------------------------ */
+/* ---- waits for all elements
+ * ------------------------------------------------------------------- */
 
 enum { NAMES_MOST = 5 };          /* in a row */
 

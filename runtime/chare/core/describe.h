@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe.h: how reports name elements, collections and threads, and what all parts have to say of
- * what waits (`describe` of struct ck_part).
+ * describe.h: how reports name elements, collections and threads, and the descriptions of waits by
+ * all parts (`describe` of struct ck_part).
  */
 #ifndef CK_DESCRIBE_H
 #define CK_DESCRIBE_H
@@ -17,9 +17,10 @@ static inline const char *obj_describe(const struct ck_obj *obj, char *buf, size
 	return element_describe(obj->coll->type, obj->index, buf, len);
 }
 
-/* ---- what reports name (tell.h of the scheduler) -------------------------------------------- */
+/* ---- things in reports (tell.h of the scheduler)
+ * ---------------------------------------------- */
 
-/** Kinds of things that the watchdog tells apart. */
+/** Kinds of things that the watchdog distinguishes. */
 enum {
 	THING_ELEMENT = 'e', THING_FUTURE = 'f', THING_REDUCTION = 'r', THING_SECTION_REDUCTION = 'R',
 	THING_SCAN = 's', THING_SYNC = 'y',
@@ -38,9 +39,10 @@ struct csd_thing entry_thing(const CkGenChare *type, uint32_t entry);
 /** "Main::sum", "future 3 of PE 0" */
 struct csd_thing callback_thing(struct pe *pe, const CkCallback *cb);
 
-/* ---- what waits for all elements ------------------------------------------------------------ */
+/* ---- waits for all elements
+ * ------------------------------------------------------------------- */
 
-/** Elements of this PE that have not come to a reduction, a scan or a sync. Zero at first. */
+/** Elements of this PE that have not called a reduction, a scan or a sync. Zero at first. */
 struct missing {
 	uint64_t n;
 	struct csd_thing first;
@@ -49,17 +51,18 @@ struct missing {
 };
 void missing_add(struct missing *m, struct csd_thing element, bool away);
 
-/** What waits for all elements, to be told. */
+/** A wait for all elements, to be described. */
 struct for_all {
 	struct csd_thing what;    /* "scan 3 of array Cell (2 of PE 0)" */
-	bool is_open;             /* it waits here; false: nobody here has come, told if somebody asks */
+	bool is_open;             /* it waits here; false: no element here has called, described on
+				   * request */
 	const char *more;         /* "sum_int, inclusive"; NULL: nothing */
 	const char *act, *done;   /* " to call CkAtSync" or "", "called CkAtSync" */
 	const char *others;       /* what it waits for if none is missing here: "other PEs" */
 };
 void tell_for_all(struct csd_told *to, const struct for_all *w, const struct missing *m);
 
-/** The layer's: all parts, then the threads that no part knows of. */
+/** The layer's: all parts, then the threads that no part has described. */
 void ck_describe_waits(struct pe *pe, struct csd_told *to);
 
 #endif

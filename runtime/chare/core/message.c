@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message.c: what message.h says. */
+/* message.c: see message.h. */
 #include "message.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ static __attribute__((noinline)) void *alloc_slow(struct pe *pe, size_t size, si
 
 void *CkGen_allocClass(size_t size, size_t cls)
 {
-	struct pe *pe = ck_self_early_in("a Ck function"); /* what takes the memory says its name */
+	struct pe *pe = ck_self_early_in("a Ck function"); /* the callers that allocate check the PE under
+							    * their own name */
 	struct cmi_msg **list = &pe->pool.free[cls], *m = *list;
 
 	if (CSD_UNLIKELY(!m))
@@ -63,9 +64,10 @@ void *CkGen_allocMsg(size_t bytes)
 	return payload;
 }
 
-/* ---- the section behind a payload ------------------------------------------------------------ */
+/* ---- the section after a payload
+ * -------------------------------------------------------------- */
 
-/* Where the message has room for it. */
+/* If the message has space for it. */
 static bool put_behind(struct ck_env *env, const void *behind, size_t n)
 {
 	const size_t size = env->head.size + n;
@@ -134,7 +136,7 @@ struct ck_env *env_add_behind(struct pe *pe, struct ck_env *env, const void *beh
 	return copy;
 }
 
-/* A wide priority moves up. Where it is aligned to n, it still is. */
+/* A wide priority moves up. It stays aligned to n. */
 void env_drop_behind(struct ck_env *env, void *behind, size_t n)
 {
 	const size_t prio = env->head.flags & CMI_F_WIDE ? msg_prio_of(&env->head)->bytes : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print.c: CkPrintf and CkError. Each PE collects text until a line is complete. It writes whole
+ * print.c: CkPrintf and CkError. Each PE collects text until a line is complete, and writes whole
  * lines in one write under the node's lock, so lines of two PEs never mix. ckrun does the same
  * between nodes.
  */
@@ -46,7 +46,7 @@ static void write_all(int fd, const char *text, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return; /* nobody reads the output: not the program's fault */
+			return; /* the output is closed: not the program's fault */
 		text += n;
 		len -= (size_t)n;
 	}

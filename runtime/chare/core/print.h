@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print.h: how the layer ends CkPrintf and CkError. */
+/* print.h: ends CkPrintf and CkError for the layer. */
 #ifndef CK_PRINT_H
 #define CK_PRINT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * register.c: the program's tables on one node. ckci prints constant tables. This file puts them in
- * one order, checks them, and mixes them into the fingerprint that all nodes compare at start. So
- * two different builds of a program never talk to each other.
+ * register.c: the program's tables on one node. ckci generates constant tables. This file orders
+ * them, checks them, and adds them to the fingerprint that all nodes compare at start, so that two
+ * different builds of a program never communicate.
  */
 #include "register.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -19,7 +19,7 @@ static void fingerprint_name(struct node *node, const char *name)
 	csd_fingerprint(node, name, strlen(name) + 1);
 }
 
-/* Mix in what must be equal for bytes to mean the same on both ends. */
+/* Add everything that must be equal for bytes to mean the same on both ends. */
 static void fingerprint_abi(struct node *node)
 {
 	static const uint16_t sizes[] = { sizeof(int), sizeof(long), sizeof(size_t), sizeof(void *),
@@ -83,7 +83,7 @@ static int add_module(struct node *node, const CkGenModule *m)
 	return err;
 }
 
-/** The modules on the way from the main module to this one. */
+/** The modules on the path from the main module to this one. */
 struct path {
 	const CkGenModule *m;
 	const struct path *from;
@@ -210,7 +210,7 @@ void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t
 			continue;
 		if (e->call)
 			e->call = by->call;
-		e->came = NULL; /* so that delivery looks at the call, and calls `call` */
+		e->came = NULL; /* so that delivery checks the call, and calls `call` */
 		if (e->reduced)
 			e->reduced = by->reduced;
 		if (e->answer)

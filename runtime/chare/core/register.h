@@ -18,13 +18,13 @@ struct entry_calls {
 	CkGenAnswer answer;
 };
 /** Copy the type's entries from `under` to `to`, [n_entries]. Those that run a handler, and have
- * none of the flags `except`, are called by these functions then, each where the entry has one. */
+ * none of the flags `except`, are called by these functions then, if the entry has one. */
 void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except,
 		       const struct entry_calls *by, CkGenEntry *to);
 
 /** The table by which entries of the type are called in this job: the type's own, or that of the
- * room which has laid one over it last. A room that measures calls lays a table over when the
- * program is known (rooms.list), so these rooms need not know each other. */
+ * room that has replaced it last. A room that measures calls wraps the table when the program is
+ * known (rooms.list), so these rooms need not know each other. */
 const CkGenEntry *entries_now(const struct node *node, const CkGenChare *type);
 void entries_lay_over(struct node *node, const CkGenChare *type, const CkGenEntry *entries);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.c: what shape.h says. */
+/* shape.c: see shape.h. */
 #include "shape.h"
 
 #include "callback.h"
@@ -10,7 +10,7 @@ const char *shape_alone(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 
 	(void)pe;
-	/* Relaxed: it has just come, so nobody else has it. */
+	/* Relaxed: it has just arrived, so no other thread has it. */
 	if (atomic_load_explicit(&env->refs, memory_order_relaxed) != 1 || env->flags & CK_ENV_FORWARDED)
 		return "it says that others have it, too";
 	return NULL;
@@ -73,12 +73,12 @@ const char *shape_callback(struct pe *pe, const CkCallback *cb)
 	return NULL;
 }
 
-/* nocopy arrays: a copy lies in the payload; what is lent lies in memory that this process has
- * mapped; a plain pointer means something in the caller's process only. */
+/* nocopy arrays: a copy lies in the payload; a lent array lies in memory that this process has
+ * mapped; a plain pointer is valid in the caller's process only. */
 static bool ncpy_fit(struct pe *pe, const CkGenEntry *e, const struct ck_env *env, size_t room)
 {
 	const struct cmi_job *job = pe->node->job;
-	/* A call that has waited for its buffers was looked at before. */
+	/* A call that has waited for its buffers was checked before. */
 	const bool away = job->node_of[env->head.src_pe] != job->node && !(env->flags & CK_CALL_POSTED);
 
 	for (int i = 0; i < e->n_ncpy; i++) {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shape.h: what the handlers of chare messages check of a message that comes from another process,
- * as far as several of them check it. Each function returns NULL, or what does not fit, for
- * csd_shape.misfit.
+ * shape.h: the common checks of chare messages from other processes. Each function returns NULL, or
+ * the error, for csd_shape.misfit.
  */
 #ifndef CK_SHAPE_H
 #define CK_SHAPE_H
 
 #include "objects/state.h"
 
-/** Calls carry their seal where the number of holders stands: head.word may be a priority, or who
- * asked. */
+/** Calls carry their seal in the reference count: head.word may be a priority, or name the
+ * caller. */
 #define CK_SEAL_CALL .seal_at = offsetof(struct ck_env, refs), .open = 1
 /** The shape of a call: with any priority, with lent arrays (CMI_F_HERE), and at least a head. */
 #define CK_SHAPE_CALL                                                                              \
@@ -23,7 +22,7 @@
 #define CK_SHAPE_ID(s, member) .id_at = offsetof(s, member), .nobody = CK_NOBODY
 #define CK_SHAPE_COLL CK_SHAPE_ENV, CK_SHAPE_ID(struct ck_env, coll)
 #define CK_SHAPE_COLL_CALL CK_SHAPE_CALL, CK_SHAPE_ID(struct ck_env, coll)
-/** The root of the tree by which it came is in its head, or is the maker of what the id names. */
+/** The root of its tree is in its head, or is the maker in the id. */
 #define CK_SHAPE_ROOT .root_at = offsetof(struct ck_env, root)
 #define CK_SHAPE_MAKER(s, id) .root_at = offsetof(s, id) + 4
 
@@ -33,23 +32,23 @@ static inline const char *shape_id(const struct pe *pe, uint64_t id)
 	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id ? NULL : CK_NOBODY;
 }
 
-/** It has just come, and goes to nobody else yet. */
+/** It has just arrived, and has one holder. */
 const char *shape_alone(struct pe *pe, const struct cmi_msg *m);
 
-/** A whole CkReductionMsg, and then `behind` bytes. */
+/** A whole CkReductionMsg, followed by `behind` bytes. */
 const char *shape_result(const struct ck_env *env, size_t behind);
 
-/** A CkReductionMsg and nothing behind it, with as many values as it says. */
+/** A CkReductionMsg with nothing after it, and the stated number of values. */
 const char *shape_values(const struct ck_env *env);
 
 /** A callback can be fired. */
 const char *shape_callback(struct pe *pe, const CkCallback *cb);
 
-/** The bytes of a payload, without a wide priority or a section behind it. */
+/** The bytes of a payload, without a wide priority or a section after it. */
 size_t shape_room(const struct ck_env *env);
 
 /** The parameters of a call of that type lie within it. For entries without plain calls, and where
- * `least` has said no. */
+ * `least` does not decide. */
 const char *shape_call(struct pe *pe, const CkGenChare *type, int entry, const struct ck_env *env);
 
 /** The same where the payload has `room` bytes. */

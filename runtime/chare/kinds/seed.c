@@ -4,16 +4,16 @@
  *
  *   neighbor   the default. It picks the least loaded of this PE and a few neighbours, and this PE
  *              among equals, so chares stay here while the others have as much to do. If all of
- *              these PEs have plenty and there are further PEs, it picks any PE, so that what one
- *              PE creates at once reaches them all.
- *   random     picks any PE with equal chance. It needs no knowledge and no messages, and
- *              spreads any tree well; but of n chares n - n/PEs travel.
+ *              these PEs have plenty and there are further PEs, it picks any PE, so that a burst of
+ *              creations reaches them all.
+ *   random     picks any PE with equal probability. It needs no knowledge and no messages, and
+ *              spreads any tree well; but of n chares n - n/PEs are sent to other PEs.
  *
  * A PE's load is the number of its own seeds that it has not started, or the length of its queue if
- * that is more. A neighbour's load is what it reported last, or the number of seeds sent to it
+ * that is more. A neighbour's load is the last one reported, or the number of seeds sent to it
  * that, as far as this PE knows, it has not started, if that is more. A PE reports when its load
- * has halved or doubled, after some seeds, and when it runs out of work, so nobody has to ask.
- * These messages do not count for quiescence, and a PE that gets no seeds sends none.
+ * has halved or doubled, after some seeds, and when it runs out of work, so no PE has to ask. These
+ * messages do not count for quiescence, and a PE that gets no seeds sends none.
  *
  * A PE's neighbours are PE +- 1 and PE +- about the square root of the number of PEs, modulo that
  * number: a torus. A PE has at most 4 neighbours, and a load spreads to all PEs in about sqrt(PEs)
@@ -105,8 +105,8 @@ static void look(struct pe *pe, struct seed *s)
 		s->queued = csd_queue_length(pe, LOOK_AT);
 }
 
-/* The PE has nothing to do. It reports once for all the seeds that came, so that two idle PEs do
- * not keep each other awake. */
+/* The PE is idle. It reports once for all the seeds that came, so that two idle PEs do not keep
+ * each other awake. */
 static void idle(void *arg)
 {
 	struct pe *pe = arg;

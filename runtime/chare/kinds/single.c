@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * single.c: singleton chares. The PE of a chare is chosen when the chare is created (by seed.c, if
- * the program leaves it open). The proxy contains that PE, so a call goes straight there.
+ * the program leaves it open). The proxy contains that PE, so a call is sent straight there.
  *
  * The name of a chare is the creating PE and a number: how many chares the creator has made on the
- * chare's PE so far. A name is never used again. The chare's PE keeps a table from names to chares,
- * and notes for each creator which of its creations have come. So if a called chare is not in the
- * table, the PE knows why: its creation has not come yet, and the call waits; or the chare was
+ * chare's PE so far. A name is never reused. The chare's PE keeps a table from names to chares, and
+ * notes for each creator which of its creations have arrived. So if a called chare is not in the
+ * table, the PE knows why: its creation has not arrived yet, and the call waits; or the chare was
  * destroyed, and the call is an error.
  */
 #include "seed.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The creations of one creator: 1 .. upto have come, and of the later ones those whose bit is
+/** The creations of one creator: 1 .. upto have arrived, and of the later ones those whose bit is
  * set. Without priorities creations come in order, and there are no bits. */
 struct born {
 	uint64_t upto;
@@ -214,7 +214,7 @@ static CkChareID single_create(struct pe *pe, int where, struct ck_env *env)
 	return id;
 }
 
-/* The collection that a chare's ck_obj points to. It stands for the chare's type. */
+/* The collection to which a chare's ck_obj points. It represents the chare's type. */
 static struct collection *coll_of_chares(struct pe *pe, struct single *s, int number)
 {
 	const CkGenChare *type = ck_node_of(pe->node)->chares[number];

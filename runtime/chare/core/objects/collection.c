@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collection.c: one PE's table of collections, and where the elements of each collection live: by
- * id, and by place. Every PE computes the home of an index; no PE asks another for it.
+ * collection.c: one PE's table of collections, by id, and the homes of their elements, by place.
+ * Every PE computes the home of an index by itself.
  */
 #include "index.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -109,7 +109,7 @@ static int home_in_blocks(struct pe *pe, const struct collection *c, uint64_t pl
 	return coll_block_home(c, place);
 }
 
-/* The PE that a map of the program's names. */
+/* The PE that the program's map returns. */
 static int map_pe(struct pe *pe, const struct collection *c, CkMapFn map, CkIndex index)
 {
 	int home = map(index, c->homes.dims, pe->node->job->n_pes);

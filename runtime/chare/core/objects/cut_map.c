@@ -2,9 +2,9 @@
 /*
  * cut_map.c: an array whose map is a table of cuts through its row-major order: PE p has the places
  * cuts[p] .. cuts[p + 1] - 1. Each PE's elements are a run, so a call of one of them finds it as in
- * an array with blocks. The home of any other place is searched in the table. `guess` shortens the
- * search: it has the PE of the first place of each bucket of 2^shift places. There are about four
- * buckets for each PE, so mostly one comparison is left.
+ * an array with blocks. The home of any other place is found by a search in the table, which
+ * `guess` shortens: it has the PE of the first place of each bucket of 2^shift places. With about
+ * four buckets for each PE, mostly one comparison remains.
  */
 #include "../../../machine/base/cmi_alloc.h"
 #include "state.h"
@@ -17,13 +17,13 @@ enum { BUCKETS_PER_PE = 4 };
 struct cuts {
 	int n_pes, n_runs;
 	unsigned shift;
-	const int32_t *guess;     /* behind `at`: [places / 2^shift + 2] */
+	const int32_t *guess;     /* after `at`: [places / 2^shift + 2] */
 	uint64_t at[];            /* [n_pes + 1] */
 };
 
-/* The last PE from lo to hi whose run begins at the place or before. Runs without places come
- * before the one that begins where they do. The compiler makes no branch of the choice, which
- * nobody could predict. */
+/* The last PE from lo to hi whose run begins at the place or before. Empty runs come before the one
+ * that begins where they do. The compiler makes no branch of the comparison, which would be
+ * unpredictable. */
 static int search(const uint64_t *at, int lo, int hi, uint64_t place)
 {
 	for (int n = hi - lo + 1, half; n > 1; n -= half) {

@@ -17,17 +17,17 @@
  *                       | place |root      call       |
  *                       +-------+---+-----------------+
  *
- * Bytes 40 to 56 say what the message is about; each kind of message has its own view of them.
- * `flags` stands at the same place in all views, because the functions that copy, free and pass on
- * a message do not know its kind.
+ * Bytes 40 to 56 identify the message's subject; each kind of message has its own view of them.
+ * `flags` has the same offset in all views, because the functions that copy, free and forward a
+ * message do not know its kind.
  *
- * A call of an element carries the element's `place` in the array, because the sender has to
- * compute it anyway. It carries the `index` instead while it waits at the sender for the array's
- * extents, and if the array is sparse. `root` is the root of a broadcast's tree, and `place` its
- * number there: the root counts what it broadcasts to the collection, from 1 (call/newborn.c). A
- * creation needs no root, because the collection's id says which PE made it. `call` is entry, flags
- * and the last byte as one word: a value below the number of entries means a plain call of an entry
- * that exists (deliver.c).
+ * A call of an element carries the element's `place`, its linear number in the array, because the
+ * sender has to compute it anyway. It carries the `index` instead while it waits at the sender for
+ * the array's extents, and if the array is sparse. `root` is the root of a broadcast's tree, and
+ * `place` its number there: the root numbers its broadcasts to the collection from 1
+ * (call/newborn.c). A creation needs no root, because the collection's id contains the PE that made
+ * it. `call` is entry, flags and the last byte as one word: a value below the number of entries
+ * means a plain call of an existing entry (deliver.c).
  */
 struct ck_env {
 	struct cmi_msg head;
@@ -37,7 +37,7 @@ struct ck_env {
 		void **holder;            /* OWNER_WHEN: the pointer to this message (owner_lend) */
 	};
 	union {
-		/* A call by index, and what all kinds have. */
+		/* A call by index; common to all kinds. */
 		struct {
 			CkIndex index;
 			uint16_t entry;
@@ -64,7 +64,7 @@ struct ck_env {
 			uint8_t flags;
 			uint8_t seed;     /* 1: the creator lets the runtime choose the PE */
 		} single;
-		/* A part of a reduction or a scan. */
+		/* A partial result of a reduction or a scan. */
 		struct {
 			uint32_t no;      /* the reduction's number in its collection */
 			uint32_t count;   /* of values */
@@ -73,8 +73,8 @@ struct ck_env {
 			uint8_t flags;
 			uint8_t stage;    /* scan: its round */
 		} part;
-		/* A part that PEs exchange: there are few values, and their place is taken by what else the
-		 * callback of all elements has. */
+		/* A partial result that PEs exchange: it has few values, and the callback's other fields replace
+		 * them. */
 		struct {
 			uint32_t no;
 			int32_t refnum;   /* of the callback */
@@ -86,8 +86,8 @@ struct ck_env {
 		} swap;
 		/* A multicast, and a message about a section. */
 		struct {
-			uint64_t number;  /* the section's; in a message of its end: the multicasts before */
-			uint32_t no;      /* a multicast's own, of those that the root has begun; 0: another PE's */
+			uint64_t number;  /* the section's; in a message of its end: the number of earlier multicasts */
+			uint32_t no;      /* a multicast's own, among those that the root has begun; 0: another PE's */
 			uint16_t entry;
 			uint8_t flags;
 			uint8_t kind;     /* enum section_kind; in a multicast 0 or CK_MORE_NUMBERED */
@@ -101,13 +101,13 @@ struct ck_env {
 	};
 	union {
 		struct {
-			_Atomic uint32_t refs;   /* holders; 1 while the message has one owner */
+			_Atomic uint32_t refs;   /* references; 1 while the message has one owner */
 			union {
 				int32_t refnum;  /* the program's: CkGetRefNum */
 				int32_t to_pe;   /* an insertion: where the element is to live */
 			};
 		};
-		uint64_t refs_and_refnum;        /* both in one store: 1 means one holder, number 0 */
+		uint64_t refs_and_refnum;        /* both in one store: 1 means one reference, number 0 */
 	};
 };
 _Static_assert(sizeof(struct ck_env) == CKGEN_HEAD, "payload starts on the second cache line");
@@ -121,8 +121,8 @@ _Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, 
 	       offsetof(struct ck_env, section.flags) == offsetof(struct ck_env, flags),
 	       "flags are where those look who do not know the kind");
 
-/** The name of a singleton chare, in `coll`: creator << CK_NAME_BITS | number, and numbers begin at
- * 1. There is room for 10^13 chares per pair of PEs and for 10^6 PEs. */
+/** The name of a singleton chare, in `coll`: creator << CK_NAME_BITS | number, from 1 on: enough
+ * for 10^13 chares per pair of PEs and for 10^6 PEs. */
 enum { CK_NAME_BITS = 44 };
 static inline uint64_t ck_name_number(uint64_t id)
 {
@@ -130,12 +130,12 @@ static inline uint64_t ck_name_number(uint64_t id)
 }
 static inline uint64_t ck_name_creator(uint64_t id) { return id >> CK_NAME_BITS; }
 
-/** Bits of `flags`. The first four may stand in any message; the others belong to one kind. */
+/** Bits of `flags`. The first four may be in any message; the others belong to one kind. */
 enum {
 	CK_ENV_FORWARDED = 0x02,  /* goes down a tree, and this PE's children have their copies */
 	CK_ENV_UNPLACED = 0x08,   /* has an index instead of a place, because the extents are not known
 				   * or the array is sparse */
-	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must see */
+	CK_ENV_SPECIAL = 0x10,    /* the entry has attributes that delivery must check */
 	CK_ENV_PACKED = 0x20,     /* a user's message in its packed form (pack.c) */
 	/* A call. */
 	CK_CALL_REDUCED = 0x01,   /* payload is a CkReductionMsg, for entry->reduced */
@@ -144,26 +144,26 @@ enum {
 				   * its handler has not begun (post.c) */
 	/* A creation. */
 	CK_CREATE_SHAPED = 0x40,  /* ends in a struct ck_shape */
-	/* A part of a reduction, an answer. */
+	/* A partial result of a reduction, an answer. */
 	CK_PART_EMPTY = 0x04,     /* part: no values, as no element contributed yet; answer: no message */
 };
 
-/** Bits of `more`, in a call of one element, or in what is said about one. */
+/** Bits of `more`, in a call of one element, or in a message about one. */
 enum {
 	CK_MORE_NUMBERED =
 		0x08, /* a multicast of another PE than the root: ends in a struct ck_of_all, which says whose and
 				   * which. Or a copy of any: that stands behind the CkSection (section/section_newborn.c) */
-	CK_MORE_HEARD = 0x10, /* said about one: what its sender had put before it has been handled
+	CK_MORE_HEARD = 0x10, /* a message about an element: its sender's earlier puts have been handled
 				   * (place/insert.c) */
 	CK_MORE_OF_ALL =
-		0x20, /* a copy of what has gone to all; dropped if its element is gone (place/arrive.c); ends in
-				   * a struct ck_of_all */
+		0x20, /* a copy of a message to all; dropped if its element is gone (place/arrive.c); ends in a
+				   * struct ck_of_all */
 	CK_MORE_WAITED = 0x40, /* waited for its collection: delivery checks its parameters then */
 	CK_MORE_SECTION =
-		0x80, /* came out of a multicast; ends in the CkSection (env_add_section) */
+		0x80, /* copied from a multicast; ends in the CkSection (env_add_section) */
 };
 
-/** Which broadcast or multicast a copy is of. */
+/** The broadcast or multicast of a copy. */
 struct ck_of_all {
 	uint64_t no;              /* its number; 0: a result, or a multicast without one */
 	int64_t root;             /* the PE that began it */
@@ -186,7 +186,7 @@ enum owner {
 };
 
 /* Attributes of entries whose calls get CK_ENV_SPECIAL. The flag makes `call` larger than any
- * entry's number, so that element_arrived looks closer. */
+ * entry's number, so that element_arrived takes the slow path. */
 enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
 			CKGEN_AWAITED | CKGEN_BODY
@@ -195,8 +195,8 @@ enum {
 _Static_assert((uint32_t)CKGEN_SEEN == (uint32_t)CK_ENV_SPECIAL << 16,
 	       "the same bit, beside the entry in `call`");
 
-/** Whether there is something to do after the handler. In checked mode that includes results,
- * because their owner is recorded like that of users' messages. */
+/** Whether work remains after the handler. In checked mode that includes results, because their
+ * owner is recorded like that of users' messages. */
 static inline bool env_is_special(const struct pe *pe, const struct ck_env *env)
 {
 	return env->flags & CK_ENV_SPECIAL || (pe->node->check && (env->flags & CK_CALL_REDUCED));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index.c: an index is 12 bytes that hold up to three int32, four to six int16, or a type of the
- * user's. In an array with extents an index has a place, its number in row-major order. A sparse
- * array finds its elements by a hash of the index.
+ * index.c: an index is 12 bytes with up to three int32, four to six int16, or a type of the user's.
+ * In an array with extents an index has a place, its number in row-major order. A sparse array
+ * finds its elements by a hash of the index.
  */
 #include "index.h"
 
@@ -171,7 +171,7 @@ void index_remove_trim(struct idmap *m, CkIndex i)
 	idmap_trim(m);
 }
 
-/* ---- where it belongs ------------------------------------------------------------------------ */
+/* ---- its home -------------------------------------------------------------------------------- */
 
 /* For a sparse array that was created with start, end and step: the index's number among the
  * elements that the creation made. UINT64_MAX: it is none of them. */

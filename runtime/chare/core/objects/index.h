@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * index.h: what an index is, where it belongs, and tables by index.
- */
+/* index.h: indices, their homes, and tables by index. */
 #ifndef CK_INDEX_H
 #define CK_INDEX_H
 
@@ -58,7 +56,7 @@ _Static_assert(offsetof(struct ck_obj, index) == offsetof(struct indexed, index)
 void *index_find(const struct idmap *m, CkIndex i);
 void index_add(struct idmap *m, void *indexed);
 void index_remove(struct idmap *m, CkIndex i);
-/** The same of a table that is empty most of the time, and then takes little memory. */
+/** The same for a table that is mostly empty, and then takes little memory. */
 void index_remove_trim(struct idmap *m, CkIndex i);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * part.h: the table that each part of the chare layer has.
+ * part.h: the table of each part of the chare layer.
  *
- * The layer is made of parts: modules that have state, or that others must call without knowing
- * them. Each part has one constant table, `struct ck_part`, called x_part. Only layer.c lists all
- * parts: a new part is a folder (or a file) with its table, and one line there. Rooms are folders
- * with one or more parts. A room calls the rooms below it by name. Calls upward go through these
- * tables, on slow paths only.
+ * A part is a module that has state, or that others must call without knowing it. Each part has one
+ * constant table, `struct ck_part`, called x_part. Only layer.c lists all parts: a new part is a
+ * folder (or a file) with its table, and one line there. Rooms are folders with one or more parts.
+ * A room calls the rooms below it by name. Calls upward go through these tables, on slow paths
+ * only.
  *
- * Each part has a constant number of its own, by which it finds its state and its handlers without
- * a search. Numbers rise in the order of the list. A number that is taken, or out of order, ends
- * the job when it starts.
+ * Each part has a constant number, the index of its state and its handlers. Numbers rise in the
+ * order of the list. A duplicate number, or one out of order, ends the job at start.
  *
  *	enum { PART_STATS = 25 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
@@ -18,9 +17,9 @@
  *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
  *	ck_handler(pe, PART_STATS, H_TELL)          the number of one of its message handlers
  *
- * All members but `name` and `number` may be left out. What one room alone calls is not here, but
- * in that room's header, and the parts above join it there when the node starts (place_watch.h,
- * call.h, wait.h, named.h).
+ * All members but `name` and `number` may be left out. Hooks that a single room calls are in that
+ * room's header, where the parts above register when the node starts (place_watch.h, call.h,
+ * wait.h, named.h).
  */
 #ifndef CK_PART_H
 #define CK_PART_H
@@ -46,34 +45,33 @@ struct ck_handler {
 	uint8_t trace;
 };
 
-/** What a callback of a kind names, in which members. */
+/** The members of a callback that name the target, by kind. */
 enum ck_names {
-	CK_NAMES_UNSENT,          /* no message of another process has one, and no program */
+	CK_NAMES_UNSENT,          /* never in a message of another process or of a program */
 	CK_NAMES_NOTHING,
-	CK_NAMES_PE,              /* pe: where it fires; only there it means something */
+	CK_NAMES_PE,              /* pe: where it fires; valid only there */
 	CK_NAMES_ENTRY,           /* pe, entry: a chare's number and its entry; the same everywhere */
 };
 
-/** One kind of callback (enum callback_kind), and what it can. */
+/** One kind of callback (enum callback_kind) and its operations. */
 struct ck_callback_kind {
 	uint8_t kind;
 	uint8_t names;            /* enum ck_names */
-	/** Fire such a callback with the message, which it takes. On any PE; may be inside a handler. */
+	/** Fire such a callback with the message, which it takes. On any PE; possibly inside a handler. */
 	void (*send)(struct pe *pe, const CkCallback *cb, struct ck_env *env);
-	/** What reports and error lines name. NULL: the callback's entry method. */
+	/** The name in reports and error lines. NULL: the callback's entry method. */
 	struct csd_thing (*describe)(struct pe *pe, const CkCallback *cb);
-	/** Fire it with a message of the program's, which is of this type, as its stub would; takes the
-	 * message. `chare` is the entry's. NULL: it takes none (CK_NAMES_NOTHING: it fires without). */
+	/** Fire it with a message of the program, of this type, as its stub would; takes the message.
+	 * `chare` is the entry's. NULL: it takes no message (CK_NAMES_NOTHING: it fires without). */
 	void (*give)(const CkGenChare *chare, const CkCallback *cb, void *msg, const CkGenMessage *type);
-	const char *instead;      /* it takes none: what the program should do */
+	const char *instead;      /* if it takes none: advice for the program */
 };
 
 /** The stage of delivery (deliver.c) at which a part takes over a call. */
 enum ck_stage {
 	CK_TAKES_CALL,            /* keeps the message, instead of running the handler now */
-	CK_STARTS,                /* starts the handler elsewhere than on this stack; parameters are
-				   * ready */
-	CK_RUNS,                  /* calls the handler otherwise than as a function that returns nothing */
+	CK_STARTS,                /* starts the handler on another stack; parameters are ready */
+	CK_RUNS,                  /* calls the handler other than as a void function */
 	CK_STAGES
 };
 
@@ -86,14 +84,14 @@ struct ck_attribute {
 	bool (*takes)(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 };
 
-/** What a kind of chare does in its own way. NULL: it does it like an element of an array, or
- * cannot. */
+/** Operations of a kind of chare that differ from those of array elements. NULL: the same, or
+ * impossible. */
 struct ck_kind {
 	CkGenKind kind;
 	/** Groups: a new collection is announced to this PE (place/announce.c). Keep the message, which
 	 * names the collection and has the constructor's parameters; construct nothing yet. */
 	void (*announced)(struct pe *pe, const CkGenChare *type, struct ck_env *env);
-	/** Groups: construct what this PE has of an announced collection, unless that is done. May be
+	/** Groups: construct this PE's branch of an announced collection, unless that is done. May be
 	 * called inside a handler. */
 	void (*born)(struct pe *pe, const CkGenChare *type, uint64_t id);
 	/** Send a call to one element; takes the message. */
@@ -102,24 +100,24 @@ struct ck_kind {
 	void (*send_all)(struct pe *pe, const CkGenChare *type, uint64_t id, struct ck_env *env);
 	/** The object on this PE, or NULL. */
 	struct ck_obj *(*local)(struct pe *pe, const CkGenChare *type, const CkElement *e);
-	/** A call came to a PE where its element is not. Takes the message. NULL: the call is lost. */
+	/** A call came to a PE without its element. Takes the message. NULL: the call is lost. */
 	void (*missing)(struct pe *pe, struct collection *c, struct ck_env *env);
 	/** Keep a call that waits for its condition; takes the message. */
 	void (*keep)(struct ck_obj *obj, struct ck_env *env);
-	/** `obj` contributes. Returns the collection that keeps this PE's part of the reduction;
-	 * NULL: the contribution went elsewhere. */
+	/** `obj` contributes. Returns the collection that keeps this PE's share of the reduction; NULL:
+	 * the contribution was sent elsewhere. */
 	struct collection *(*contribute)(struct pe *pe, struct ck_obj *obj, const void *data,
 					 uint64_t count, CkReduction op, const CkCallback *cb);
-	/** CkDestroy. When it returns, no call finds the object any more. */
+	/** CkDestroy. When it returns, calls no longer find the object. */
 	void (*destroy)(struct pe *pe, struct ck_obj *obj);
 };
 
-/** Events of elements and collections that a part wants to hear of. The layer calls these functions
- * for all kinds of chares, on the PE where the event happens. */
+/** Events of elements and collections that a part observes. The layer calls these functions for all
+ * kinds of chares, on the PE of the event. */
 struct ck_watch {
 	/** An element is in its tables and is constructed next. */
 	void (*created)(struct pe *pe, struct ck_obj *obj);
-	/** No call finds the element any more; its memory is still there. */
+	/** Calls no longer find the element; its memory still exists. */
 	void (*destroyed)(struct pe *pe, struct ck_obj *obj);
 	/** This PE's elements of a new collection exist; none is constructed yet. */
 	void (*constructed)(struct pe *pe, struct collection *c);
@@ -127,8 +125,8 @@ struct ck_watch {
 	void (*fini)(struct pe *pe, struct collection *c);
 };
 
-/** node_start returns this if the part has nothing to do in this job; then the layer does not call
- * the part again. */
+/** Returned by node_start if the part has nothing to do in this job; then the layer does not call
+ * it again. */
 enum { CK_PART_OFF = 1 };
 
 /** A list in a part's table, of an array of the same file. */
@@ -140,8 +138,8 @@ struct ck_part {
 	int number;
 	size_t node_bytes, pe_bytes, coll_bytes;
 	size_t elem_bytes;        /* of each element of an array that has resumeFromSync, in a job of
-				   * several PEs; moves with the element as bytes (obj_more). Only
-				   * load balancing has some: more of them would need places */
+				   * several PEs; moves with the element as bytes (obj_more). Only load balancing uses it: more
+				   * users would need offsets */
 
 	struct { const struct ck_handler *list; int n; } handlers; /* CK_LIST */
 	struct { const struct ck_callback_kind *list; int n; } callbacks; /* CK_LIST */
@@ -155,14 +153,14 @@ struct ck_part {
 	/** On each PE's thread before its loop; the parts below have started. */
 	void (*pe_start)(struct pe *pe);
 	/** On each PE's thread after its loop; the parts above have stopped. Drop what waits. All elements
-	 * and collections are still there. */
+	 * and collections still exist. */
 	void (*pe_stop)(struct pe *pe);
-	/** When all parts have stopped: free objects that others may have looked at until now. */
+	/** When all parts have stopped: free objects that others may have used until now. */
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);
 
-	/** Tell what waits on this PE and for what, one record each, for the watchdog. Where the PEs of
-	 * a node share what is described, only if csd_at_rest. */
+	/** Describe what waits on this PE and for what, one record each, for the watchdog. If the PEs of a
+	 * node share the described state, only if csd_at_rest. */
 	void (*describe)(struct pe *pe, struct csd_told *to);
 };
 

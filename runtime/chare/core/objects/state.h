@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.h: the state of the chare layer on one node and on one PE: what all rooms need, and, by its
- * number, what each part keeps for itself.
+ * state.h: the state of the chare layer on one node and on one PE: that of all rooms, and, by
+ * number, each part's own.
  */
 #ifndef CK_STATE_H
 #define CK_STATE_H
@@ -37,7 +37,7 @@ struct ck_node {
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
 
-	/* From the parts' tables. By number; NULL where there is no such part or it is off. */
+	/* From the parts' tables. By number; NULL if there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];
 	void *state[CK_PARTS];
 	uint16_t first_handler[CK_PARTS];
@@ -50,14 +50,14 @@ struct ck_node {
 	size_t elem_bytes;        /* for one element that can sync; one part has them */
 };
 
-/** What runs on a PE. Code that lets one handler run inside another saves this and restores it. */
+/** What runs on a PE. Code that runs one handler inside another saves and restores this. */
 struct ck_running {
 	struct ck_obj *obj;       /* NULL: no handler; then the other members mean nothing */
 	struct ck_env *env;       /* the handler's message; NULL: none, or kept, freed or sent by now */
 	uint32_t entry;
 };
 
-/** What runs on a PE, set aside while a constructor runs inside it. */
+/** What runs on a PE, saved while a constructor runs inside it. */
 struct ck_outer {
 	struct ck_running now;
 	bool shared;
@@ -73,7 +73,7 @@ struct ck_pe {
 	void *prepared;           /* payload of the call that is being written (channel/prepare.c); NULL:
 				   * none */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
-	size_t prio_room;         /* bytes for a wide priority behind the next message */
+	size_t prio_room;         /* bytes for a wide priority after the next message */
 	struct collection *last;  /* the one found most recently; at first `none` */
 	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
 	struct idmap colls;       /* by id */
@@ -85,13 +85,13 @@ struct ck_pe {
 static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
 static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
 
-/** End the job: a function of the library, one that ckci prints for a chare, or an entry was called
- * where no PE runs. */
+/** End the job: a function of the library, a generated function of a chare, or an entry was called
+ * on a thread that is no PE. */
 _Noreturn void ck_no_pe(const char *function) __attribute__((cold));
 _Noreturn void ck_no_pe_of(const CkGenChare *chare, const char *function) __attribute__((cold));
 _Noreturn void ck_no_pe_calls(const CkGenChare *chare, int entry) __attribute__((cold));
 
-/** The PE that runs here. The text of a mistake names the function that asks. */
+/** The PE that runs here. Error lines name the calling function. */
 #define ck_self() ck_self_in(__func__)
 static inline struct pe *ck_self_in(const char *function)
 {
@@ -102,7 +102,7 @@ static inline struct pe *ck_self_in(const char *function)
 	return pe;
 }
 
-/** The same for what ckci's code calls, which knows a better name: X_ckNew, or the entry. */
+/** The same for generated code, which passes a better name: X_ckNew, or the entry. */
 static inline struct pe *ck_self_of(const CkGenChare *chare, const char *function)
 {
 	struct pe *pe = csd_self();
@@ -121,7 +121,7 @@ static inline struct pe *ck_self_calls(const CkGenChare *chare, int entry)
 	return pe;
 }
 
-/** The same for what an initnode function may call: the PE may have no state of this layer yet. */
+/** The same for calls allowed in initnode functions: the PE may have no state of this layer yet. */
 #define ck_self_early() ck_self_early_in(__func__)
 static inline struct pe *ck_self_early_in(const char *function)
 {
@@ -199,7 +199,7 @@ static inline void ck_destroyed(struct pe *pe, struct ck_obj *obj)
 }
 
 /** Whether this PE's elements exist. A group's branch that has only been announced is constructed
- * now, because whoever knows the group may use the branch. */
+ * now, because code that knows the group may use the branch. */
 static inline bool coll_there(struct pe *pe, struct collection *c)
 {
 	if (CSD_UNLIKELY(!c->constructed && c->announced))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* data.c: what data.h says. */
+/* data.c: see data.h. */
 #include "data.h"
 
 static const struct { const char *name; size_t bytes; } data_types[] = {

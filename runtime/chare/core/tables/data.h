@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * data.h: the types of values that callbacks bring (CkDataType).
- */
+/* data.h: the types of values in callbacks (CkDataType). */
 #ifndef CK_DATA_H
 #define CK_DATA_H
 
@@ -13,7 +11,7 @@
 /** Bytes of one value; 0: the type has no fixed size. */
 size_t data_type_bytes(CkDataType type);
 const char *data_type_name(CkDataType type);
-/** Whether the message holds values of this type. Plain bytes become values of it if the size
+/** Whether the message has values of this type. Plain bytes become values of it if the size
  * fits. */
 bool data_as(CkReductionMsg *m, CkDataType type);
 

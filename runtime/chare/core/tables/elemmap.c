@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elemmap.c: what elemmap.h says. */
+/* elemmap.c: see elemmap.h. */
 #include "elemmap.h"
 #include "../../../machine/base/cmi_alloc.h"
 
@@ -38,14 +38,14 @@ void elemmap_add(struct elemmap *m, struct elem_key k, uint32_t no)
 	m->n++;
 }
 
-/* How far a slot is behind the one where a search begins. */
+/* The distance of a slot from the one where a search begins. */
 static uint32_t distance(const struct elemmap *m, uint32_t from, uint32_t to)
 {
 	return to >= from ? to - from : to + (m->size - from);
 }
 
-/* Slots after the hole move into it, unless that puts them before the start of their search. So no
- * search ends too early. */
+/* Later slots move into the hole, unless that puts them before the start of their search, so that
+ * no search ends too early. */
 void elemmap_remove(struct elemmap *m, struct elemmap_slot *s)
 {
 	uint32_t hole = (uint32_t)(s - m->slot);

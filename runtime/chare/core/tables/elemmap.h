@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elemmap.h: a table from elements of one array to numbers. It is small, because it may have an
- * entry for each element that has moved: 16 bytes a slot, and it grows, by a quarter, when four
- * fifths of the slots are in use. Open addressing. Only the thread of the PE that owns it uses it.
+ * elemmap.h: a table from elements of one array to numbers. It is compact, because it may have an
+ * entry for each element that has moved: 16 bytes a slot, and it grows by a quarter when four
+ * fifths of the slots are in use. Open addressing. Only its PE's thread uses it.
  *
  *   0         8        12      16
  *   +---------+--------+-------+
@@ -57,7 +57,7 @@ static inline uint32_t elemmap_behind(const struct elemmap *m, uint32_t i)
 }
 
 /** The slot of an element, valid until the next addition or removal; NULL: there is none. The
- * caller may set `no`, to what is not 0. */
+ * caller may set `no`, but not to 0. */
 static inline struct elemmap_slot *elemmap_find(const struct elemmap *m, struct elem_key k)
 {
 	if (!m->n)
@@ -73,7 +73,7 @@ void elemmap_add(struct elemmap *m, struct elem_key k, uint32_t no);
 void elemmap_remove(struct elemmap *m, struct elemmap_slot *s);
 void elemmap_free(struct elemmap *m);
 
-/** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on
+/** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, continue
  * with *i + 1. */
 static inline struct elemmap_slot *elemmap_each(const struct elemmap *m, uint32_t *i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idmap.c: what idmap.h says. */
+/* idmap.c: see idmap.h. */
 #include "idmap.h"
 #include "../../../machine/base/cmi_alloc.h"
 
@@ -38,8 +38,8 @@ void idmap_add(struct idmap *m, uint64_t key, uintptr_t value)
 	m->n++;
 }
 
-/* Slots after the hole move into it, unless that puts them before the start of their search. So no
- * search ends too early. */
+/* Later slots move into the hole, unless that puts them before the start of their search, so that
+ * no search ends too early. */
 void idmap_remove(struct idmap *m, struct idmap_slot *s)
 {
 	size_t hole = (size_t)(s - m->slot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idmap.h: the chare layer's only hash table: from 64 bits to a pointer or a number that is not 0.
- * Open addressing, 16 bytes a slot, at most three quarters full. The owner's thread grows it. A key
- * may occur several times: a caller that hashes something longer to 64 bits compares what it finds,
- * and asks for the next (index.c).
+ * idmap.h: the chare layer's hash table: from 64 bits to a pointer or a number that is not 0. Open
+ * addressing, 16 bytes a slot, at most three quarters full. Only its owner's thread adds to it. A
+ * key may occur several times: a caller that hashes a longer key to 64 bits compares the values
+ * found (index.c).
  */
 #ifndef CK_IDMAP_H
 #define CK_IDMAP_H
@@ -23,7 +23,7 @@ struct idmap {
 	size_t mask, n;
 };
 
-/** Where the search for a key begins. The hash mixes in the upper half, where ids have their
+/** Where the search for a key begins. The hash mixes in the upper half, which holds an id's
  * creator. */
 static inline size_t idmap_start(const struct idmap *m, uint64_t key)
 {
@@ -66,7 +66,7 @@ void idmap_free_all(struct idmap *m);
 /** Give back the memory of a table that is empty, and was large. */
 void idmap_trim(struct idmap *m);
 
-/** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, go on
+/** The first occupied slot from *i on; sets *i to its number. NULL: no more. Begin with 0, continue
  * with *i + 1. */
 static inline struct idmap_slot *idmap_each(const struct idmap *m, size_t *i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slots.c: what slots.h says. */
+/* slots.c: see slots.h. */
 #include "slots.h"
 #include "../../../machine/base/cmi_alloc.h"
 

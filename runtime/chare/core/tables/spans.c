@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spans.c: what spans.h says. */
+/* spans.c: see spans.h. */
 #include "spans.h"
 #include "../../../machine/base/cmi_alloc.h"
 
@@ -12,7 +12,7 @@ void spans_free(struct spans *s)
 	*s = (struct spans){ 0 };
 }
 
-/* The first span that ends behind that number: the number is in it, or in none. */
+/* The first span that ends after that number: the number is in it, or in none. */
 static uint32_t find(const struct spans *s, int root, uint64_t no)
 {
 	uint32_t low = 0, high = s->n;
@@ -74,8 +74,8 @@ void spans_append(struct spans *s, struct span what)
 	put(s, s->n, what);
 }
 
-/* The span that a number is in now is the quick one, unless another of its root stands behind it,
- * which it may touch. */
+/* The number's span becomes the quick one, unless another of its root follows, which it may
+ * touch. */
 static void set_quick(struct spans *s, uint32_t i)
 {
 	s->quick = i + 1 == s->n || s->list[i + 1].root != s->list[i].root ? &s->list[i] : NULL;
@@ -126,7 +126,7 @@ bool spans_take(struct spans *s, int root, uint64_t no)
 	return true;
 }
 
-/* What of one span is in none of those of b from *k on. */
+/* The numbers of one span that are in none of those of b from *k on. */
 static void cut_out(struct span a, const struct spans *b, uint32_t *k, struct spans *to)
 {
 	while (*k < b->n && (b->list[*k].root < a.root ||

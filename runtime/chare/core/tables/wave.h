@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wave.h: sums over all PEs, collected in waves. A question goes down a tree; when all children of
- * a PE have answered, the PE adds its own counts to theirs and passes the sums up. Quiescence,
+ * a PE have answered, the PE adds its own counts to theirs and sends the sums up. Quiescence,
  * completion and the end of inserting are detected in this way.
  *
- * PEs do not take the counts of a wave at one moment, so one wave proves nothing. But counts only
- * grow. Sum up `handled` in one wave and `sent` in the next; then at any time t between the two
- * waves
+ * PEs do not count at one moment, so one wave proves nothing. But counts only grow. Sum up
+ * `handled` in one wave and `sent` in the next; then at any time t between the two waves
  *
  *	handled before <= handled(t) <= sent(t) <= sent after
  *
@@ -21,7 +20,7 @@
 
 enum { WAVE_SUMS = 4 };
 
-/** One PE's part in the wave that is under way. */
+/** One PE's state in the current wave. */
 struct wave {
 	uint32_t no;
 	int n_in;                 /* children that have answered */

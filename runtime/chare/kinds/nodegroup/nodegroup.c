@@ -2,11 +2,11 @@
 /*
  * nodegroup.c: one branch per node (process), which all PEs of the node share. A call goes into the
  * node's queue, and the first PE that is free runs it. So calls of one branch may run at the same
- * time, and the entry methods must be written for that. Two gates (node_queue.c) stand before a
- * branch: `birth` holds everything back until the constructor has run; `exclusive` lets [exclusive]
- * calls through one at a time.
+ * time, and the entry methods must be written for that. Two gates (node_queue.c) guard a branch:
+ * `birth` holds everything back until the constructor has run; `exclusive` lets [exclusive] calls
+ * pass one at a time.
  *
- * [immediate] calls bypass the node's queue and its gates: they go before everything else in the
+ * [immediate] calls bypass the node's queue and its gates: they precede everything else in the
  * queue of the PE that receives them.
  */
 #include "../kinds.h"
@@ -29,20 +29,19 @@ struct nodegroup {
 	 * acquire load of the PE that constructs, so that PE sees the message and the type. */
 	_Atomic(struct ck_env *) announced;
 	/* Whether it has been announced here. The release store that sets it pairs with the acquire load
-	 * in call_misfit: a call from another node may be looked at by a PE that has not touched the
+	 * in call_misfit: a call from another node may be checked by a PE that has not used the
 	 * nodegroup. */
 	_Atomic bool typed;
 	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
-	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate
-				     * touches it */
-	/* Contributions of the branch. Relaxed: only the number counts, and a handler that another one has
-	 * gone before, as an [exclusive] one, gets the later number, because both are modifications of one
-	 * object. */
+	struct msg_fifo waiting;    /* [when] calls; only the call that has passed the exclusive gate uses
+				     * it */
+	/* Contributions of the branch. Relaxed: only the number counts, and a handler that another one
+	 * precedes, such as an [exclusive] one, gets the later number, because both modify one object. */
 	_Atomic uint64_t n_contributed;
 	uint64_t n_filed;           /* these three: of the node's first PE; contributions that it has
 				     * taken, by number */
 	struct msg_fifo early;      /* those that came before one with a lower number */
-	bool filing;                /* one of them is being handed on */
+	bool filing;                /* one of them is being filed */
 	struct nodegroup *chain;
 };
 
@@ -93,7 +92,7 @@ static struct nodegroup *add(struct pe *pe, uint64_t id)
 	return g;
 }
 
-/* Find a nodegroup. The first PE that mentions it adds it. */
+/* Find a nodegroup. The first PE that names it adds it. */
 static struct nodegroup *get(struct pe *pe, uint64_t id)
 {
 	struct nodegroups *all = nodegroups_of(pe);
@@ -111,8 +110,8 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 	return g;
 }
 
-/* Which of its calls wait, said by the node's first PE. Only at rest: otherwise other PEs use the
- * branch. */
+/* Its waiting calls, described by the node's first PE. Only in a quiescent job: otherwise other PEs
+ * use the branch. */
 static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, struct csd_told *to)
 {
 	const struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
@@ -196,7 +195,7 @@ static void nodegroup_keep(struct ck_obj *obj, struct ck_env *env)
 }
 _Static_assert(offsetof(struct nodegroup, coll) == 0, "a branch's collection is its nodegroup");
 
-/* The loops have ended, so no other PE is behind the gates. */
+/* The loops have ended, so no other PE has passed the gates. */
 static void nodegroup_pe_stop(struct pe *pe)
 {
 	struct nodegroups *all = nodegroups_of(pe);
@@ -322,7 +321,7 @@ static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t i
 		call_here(pe, env);
 		return;
 	}
-	/* Not delivered from here, because a handler is running. */
+	/* Not delivered here, because a handler is running. */
 	csd_send(pe, pe->id, &env->head);
 }
 
@@ -360,8 +359,8 @@ static struct ck_obj *build(struct pe *pe, struct nodegroup *g)
 
 /* The branch; it is constructed now if it has only been announced. One PE of a node at a time
  * constructs branches, and others that need one wait; a constructor is a handler, so it ends. A
- * constructor that needs another branch constructs that, too, and one that needs its own gets it as
- * it is. So no two PEs wait for each other.
+ * constructor that needs another branch constructs that, too, and one that needs its own gets it
+ * unfinished. So no two PEs wait for each other.
  *
  * `builder` is relaxed: only a PE that has written its own name there finds its own name. */
 static struct ck_obj *branch_of(struct pe *pe, struct nodegroup *g)
@@ -400,9 +399,9 @@ static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, con
 
 /* ---- reductions: one contribution per node --------------------------------------------------- */
 
-/* On its way to the node's first PE, which keeps the node's part of the reductions. The tag says
- * which one it is of this branch. The branch's address may travel, because the receiver is in the
- * same process. */
+/* Sent to the node's first PE, which keeps the node's share of the reductions. The tag is the
+ * contribution's number in this branch. The branch's address may be sent, because the receiver is
+ * in the same process. */
 static void contribute_there(struct pe *pe, struct ck_obj *obj, uint64_t no,
 			     const struct contributed *in)
 {
@@ -435,7 +434,7 @@ static void file_contribution(struct pe *pe, struct nodegroup *g, struct cmi_msg
 	csd_msg_free(pe, m);
 }
 
-/* Those whose turn it is. Messages of several PEs may overtake each other. */
+/* Files those whose turn it is. Messages of several PEs may overtake each other. */
 static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct nodegroup *g = (struct nodegroup *)branch_in(m)->coll;
@@ -457,8 +456,8 @@ static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 }
 
 /* For reductions, the first PE of each node has a collection with one element in its own table.
- * Calls do not use it, so it has no extents. Parts from other nodes wait in it until this node's
- * branch contributes. */
+ * Calls do not use it, so it has no extents. Partial results from other nodes wait in it until this
+ * node's branch contributes. */
 static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = coll_get(pe, obj->coll->id);
@@ -470,7 +469,7 @@ static struct collection *collection_of(struct pe *pe, struct ck_obj *obj)
 	c->elems[0] = obj;
 	c->n_slots = c->n_local = 1;
 	c->constructed = true;
-	/* None of these messages completes a reduction, because our own part is missing. */
+	/* None of these messages completes a reduction, because our own share is missing. */
 	coll_resume(pe, c);
 	return c;
 }
@@ -511,7 +510,7 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 	nodegroup_send_all(pe, type, cb->id, env);
 }
 
-/* Nobody knows a nodegroup before it has been announced everywhere. */
+/* A nodegroup is unknown until it has been announced everywhere. */
 static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
