@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * buf.c: a queue of bytes in one block. Its content moves to the front when there is no room left
- * behind it, so a queue that is emptied regularly stays small and never copies.
+ * buf.c: a queue of bytes in one block. Its content moves to the front when the block is full, so a
+ * queue that is emptied regularly stays small and never copies.
  */
 #include "launch.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ckrun: starts a Chard program's nodes on this host, forwards output and signals, returns
- * one exit code. Options: ckrun --help, ckrun(1). For several hosts it starts another launcher instead
- * (delegate.c), which is treated like a node; what follows is about this host.
+ * one exit code. Options: ckrun --help, ckrun(1). For several hosts it starts another launcher
+ * instead (delegate.c), which is treated like a node; the following is about this host.
  *
- * What a node finds in its environment:
+ * Environment of a node:
  *
  *   PMI_FD      number of an open socket on which ckrun speaks PMI-1
  *   PMI_RANK    this node's number, 0 .. PMI_SIZE - 1
@@ -30,7 +30,7 @@
  *   126, 127 the program cannot be executed, or was not found
  *   141      the reader of ckrun's output has closed it
  *
- * One thread and one poll: everything that can happen is a readable descriptor.
+ * One thread and one poll: every event is a readable descriptor.
  */
 #include "launch.h"
 
@@ -43,7 +43,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Places in the poll array: first the job's, then three for each node. */
+/* Indices in the poll array: first the job's, then three for each node. */
 enum { POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_NODES = POLL_SINKS + 2, POLL_PER_NODE = 3 };
 
 enum {
@@ -124,7 +124,7 @@ static void write_sink(struct launch_job *job, struct launch_sink *s)
 	switch (launch_sink_write(s)) {
 	case LAUNCH_WRITE_OK:
 		break;
-	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: no word, because nobody reads it */
+	case LAUNCH_WRITE_CLOSED: /* `ckrun prog | head`: no line, because it would not be read */
 		launch_job_end(job, EXIT_READER_GONE, 0, NULL, NULL);
 		break;
 	case LAUNCH_WRITE_FAILED:
@@ -145,12 +145,12 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 			launch_stream_read(&n->streams[k], READ_TURN);
 }
 
-/** Wait for something to happen and do it. */
+/** Wait for an event and handle it. */
 static void turn(struct launch_job *job, struct pollfd *p)
 {
 	int timeout_ms = launch_shells_turn(job, launch_progress_turn(job, launch_deadlines(job)));
 	fill_poll(job, p);
-	/* Not more places than open descriptors: poll refuses more than RLIMIT_NOFILE. */
+	/* Not more entries than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
 	if (n < 0 && errno != EINTR)
 		launch_job_end(job, 1, 0, NULL, "cannot poll: %s; the job is ended",
@@ -164,7 +164,7 @@ static void turn(struct launch_job *job, struct pollfd *p)
 		launch_exec_failed(job);
 	for (int i = 0; i < job->n_started; i++)
 		serve_node(job, &job->nodes[i], &p[POLL_NODES + POLL_PER_NODE * i]);
-	/* Last, because a death is judged by all that the node has said before. */
+	/* Last, because a death is judged by everything that the node has sent before. */
 	if (p[POLL_SIGNALS].revents)
 		launch_signals_read(job);
 }
@@ -180,8 +180,8 @@ static void forward_until_end(struct launch_job *job)
 
 /* ---- reap --------------------------------------------------------------------------- */
 
-/** Take what is in the nodes' pipes. It does not wait for their end, because processes that the nodes
- * have left behind may still hold them open. */
+/** Read what is in the nodes' pipes. Does not wait for their end, because processes that the nodes
+ * have left behind may still have them open. */
 static void close_streams(struct launch_job *job)
 {
 	for (int i = 0; i < job->n_nodes; i++) {
@@ -193,7 +193,7 @@ static void close_streams(struct launch_job *job)
 	}
 }
 
-/** Give the readers the rest, however slow they are; unless the user wants out. */
+/** Write the remaining output, however slow its readers are; unless the user quits. */
 static void flush_sinks(struct launch_job *job)
 {
 	struct pollfd p[3];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * delegate.c: a job on several hosts. ckrun has no way of its own to start processes there; it calls a launcher that
- * has one, srun, mpiexec.hydra or Open MPI's mpirun, and translates its options into that launcher's words. The
- * launcher is then ckrun's only child, and takes the place of a node: signals, output, --timeout and the exit code
- * are treated as those of a node.
+ * delegate.c: a job on several hosts. ckrun cannot start processes there itself; it calls srun,
+ * mpiexec.hydra or Open MPI's mpirun, and translates its options. That launcher is then ckrun's
+ * only child, and is treated like a node: signals, output, --timeout and the exit code.
  *
  *   ckrun             srun                      mpiexec.hydra           mpirun
  *   the hosts         -w, -N, --ntasks-per-node -hosts a:n,b:n          --host a:n,b:n --map-by slot
@@ -59,7 +58,8 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct line *l, const
 	add_owned(l, word);
 }
 
-/** The hosts that get nodes, as one word: each with its number, or as often as it has nodes. */
+/** The hosts that get nodes, as one word: each with its number of nodes, or repeated for each
+ * node. */
 static void add_hosts(struct line *l, const struct launch_hosts *h, const char *before, bool numbers, bool repeat)
 {
 	struct launch_buf b = { 0 };
@@ -88,12 +88,12 @@ static void add_program(struct line *l, char *const *argv)
 
 /* ---- one function per launcher -------------------------------------------------------- */
 
-/** What is to be translated. */
+/** The request to be translated. */
 struct request {
 	const struct launch_options *o;
 	const struct launch_hosts *hosts; /* n is 0: those of srun's own allocation */
 	int n_nodes;
-	int n_hosts;                      /* that get nodes */
+	int n_hosts;                      /* hosts that get nodes */
 };
 
 static bool equal_shares(const struct request *r)
@@ -104,7 +104,8 @@ static bool equal_shares(const struct request *r)
 	return true;
 }
 
-/** All nodes end when one fails (-K1). An uneven share can only be told by naming a host once for each node. */
+/** All nodes end when one fails (-K1). An uneven distribution requires naming a host once for each
+ * node. */
 static void srun_line(struct line *l, const struct request *r)
 {
 	const bool own = r->hosts->n == 0, even = own || equal_shares(r);
@@ -139,7 +140,7 @@ static void hydra_line(struct line *l, const struct request *r)
 	}
 }
 
-/** Let mpirun hand a variable on, once. */
+/** Let mpirun export a variable, once. */
 static void export_name(struct line *l, const char *name, size_t len)
 {
 	for (size_t i = 0; i + 1 < l->n; i++)
@@ -149,7 +150,7 @@ static void export_name(struct line *l, const char *name, size_t len)
 	add_text(l, "%.*s", (int)len, name);
 }
 
-/** mpirun takes only its own variables to other hosts, unless it is told their names. */
+/** mpirun exports only its own variables to other hosts, unless it is told their names. */
 static void export_environment(struct line *l, const struct launch_options *o)
 {
 	static const char *const always[] = { "CK_PES", "UCX_LOG_FILE", "UCX_DEBUG_SIGNO" };
@@ -222,7 +223,7 @@ static bool in_slurm(void)
 	return getenv("SLURM_JOB_ID") != NULL;
 }
 
-/** The one that the user names; srun where Slurm has given us hosts; else the first that is there. */
+/** The one that the user names; srun in a Slurm allocation; else the first that is installed. */
 static int choose(const struct launch_options *o, enum kind *kind_p)
 {
 	static const enum kind order[] = { HYDRA, MPIRUN };
@@ -246,8 +247,9 @@ static int choose(const struct launch_options *o, enum kind *kind_p)
 
 /* ---- which hosts ---------------------------------------------------------------------- */
 
-/** The number of hosts of Slurm's allocation, or 0. A process that srun has started is not to start another job
- * there; the shells that salloc and sbatch start count as steps, too, with numbers from the top. */
+/** The number of hosts of Slurm's allocation, or 0. A process started by srun must not start
+ * another job there; the shells of salloc and sbatch count as steps, too, with numbers from the
+ * top. */
 static int hosts_of_slurm(void)
 {
 	enum { FIRST_SPECIAL = 0xfffffff0u };
@@ -263,7 +265,8 @@ static bool is_text(const char *s)
 	return s && *s;
 }
 
-/** Find the hosts: named ones, or those of an allocation of several. *several_p: whether there are any. */
+/** Find the hosts: named ones, or those of an allocation of several. *several_p: whether there are
+ * several. */
 static int find_hosts(const struct launch_options *o, struct launch_hosts *h, bool *several_p)
 {
 	int rc = -1;
@@ -273,7 +276,8 @@ static int find_hosts(const struct launch_options *o, struct launch_hosts *h, bo
 		return launch_hosts_of_list(h, o->hosts);
 	if (o->hostfile)
 		return launch_hosts_of_file(h, o->hostfile);
-	/* A launcher has started us: this is one process of its job, and runs jobs of its own on this host. */
+	/* A launcher has started us: this is one process of its job, and runs jobs of its own on this
+	 * host. */
 	const bool started = getenv("PMI_FD") || getenv("PMIX_RANK") || getenv("OMPI_COMM_WORLD_RANK");
 	if (!started && hosts_of_slurm() > 1)
 		return -1; /* srun knows them */
@@ -346,7 +350,7 @@ int launch_delegate(struct launch_options *o)
 	return rc;
 }
 
-/** A word as a shell takes it. */
+/** A word quoted for a shell. */
 static void append_quoted(struct launch_buf *b, const char *word)
 {
 	bool plain = *word;

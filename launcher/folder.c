@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder.c: where UCX puts the files of its shared memory, in jobs whose nodes use it within their host.
+ * folder.c: the folder for UCX's shared-memory files, in jobs whose nodes use UCX within their
+ * host.
  *
- * UCX makes a file, fills it, and then removes its name. A node that is killed in between leaves the file
- * for ever. So the files of a job have a folder of their own, which goes with the job. A process of
- * ours, the keeper, waits for the end of ckrun, however that comes, and removes the folder. Once the
- * folder is gone nobody can put anything into it any more.
+ * UCX makes a file, fills it, and then removes its name. A node that is killed in between leaves
+ * the file behind. So the files of a job have a folder of their own, which is removed with the job.
+ * A process of ours, the keeper, waits for any end of ckrun, and removes the folder. Afterwards no
+ * file can be made in it any more.
  *
- * Usually the nodes hand everything over in memory without a name, and UCX is not opened. Then there is
+ * Usually the nodes exchange everything in nameless memory, and UCX is not opened. Then there is
  * neither folder nor keeper.
  */
 #include "launch.h"
@@ -26,8 +27,8 @@
 
 enum { BYTES_PER_PE = 4 << 20, TRIES = 1000, TRY_US = 1000 };
 
-/** Whether the nodes may use UCX within their host: they are told so, or they may be unable to map each other's
- * memory, for lack of address space or because it is a file that is too large. */
+/** Whether the nodes may use UCX within their host: they are told to, or they may be unable to map
+ * each other's memory, for lack of address space or because of a limit on file size. */
 static bool is_wanted(void)
 {
 	static const char *const names[] = { "CK_SHARE", "CK_MACHINE", "UCX_TLS" };
@@ -52,7 +53,7 @@ static bool has_room(const char *place, int n_pes)
 	       (double)fs.f_bavail * (double)fs.f_frsize >= (double)n_pes * BYTES_PER_PE;
 }
 
-/** Make the folder in the first place that takes it and has room; "" when there is none. */
+/** Make the folder in the first writable directory with enough space; "" when there is none. */
 static void make_folder(struct launch_job *job)
 {
 	const char *const places[] = { "/dev/shm", getenv("TMPDIR"), "/tmp" };
@@ -78,7 +79,7 @@ static void remove_files(const char *folder)
 	closedir(d);
 }
 
-/** A node that is being killed may still make a file between two of our steps. */
+/** A node that is being killed may still make a file between two of our system calls. */
 static void remove_folder(const char *folder)
 {
 	for (int i = 0; i < TRIES && rmdir(folder) && errno != ENOENT; i++) {
@@ -88,8 +89,8 @@ static void remove_folder(const char *folder)
 	}
 }
 
-/** The keeper makes the folder itself, so that there is no moment in which only ckrun knows of it. Its group is
- * its own, which signals for the job do not reach, and it holds no descriptor of others. */
+/** The keeper makes the folder itself, so that it is never known to ckrun alone. It has its own
+ * process group, which the job's signals do not reach, and no descriptors of others. */
 _Noreturn static void keep(struct launch_job *job, int ckrun_fd)
 {
 	char byte;
@@ -134,5 +135,5 @@ void launch_folder_remove(struct launch_job *job)
 	if (job->keeper > 0)
 		waitpid(job->keeper, NULL, 0);
 	if (job->folder[0])
-		remove_folder(job->folder); /* if somebody has killed the keeper */
+		remove_folder(job->folder); /* if the keeper has been killed */
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hosts.c: which hosts a job runs on: a list (--hosts), a file (--hostfile), or what a batch system has allocated
- * and tells in the environment; and how many nodes each host gets.
+ * hosts.c: the hosts of a job, from a list (--hosts), a file (--hostfile), or a batch system's
+ * environment; and how many nodes each host gets.
  *
- * A host may come with a number of places, each of which is room for one PE. Then hosts are filled in order.
- * Without numbers the nodes are spread evenly, in blocks. A batch system names a host once for each place.
+ * A host may have a number of slots, one for each PE. Then hosts are filled in order. Without
+ * numbers the nodes are distributed evenly, in blocks. A batch system names a host once for each
+ * slot.
  */
 #include "launch.h"
 
@@ -63,7 +64,7 @@ static struct launch_host *find_host(const struct launch_hosts *h, const char *n
 	return NULL;
 }
 
-/** Whether it is an IPv6 address, perhaps with a number of places: ::1, [::1], [::1]:2. */
+/** Whether it is an IPv6 address, perhaps with a number of slots: ::1, [::1], [::1]:2. */
 static bool is_ipv6(const char *s, size_t len)
 {
 	const char *colon = memchr(s, ':', len);
@@ -83,7 +84,8 @@ static bool name_of_ipv6(const char *address, char *name, size_t cap)
 	return getnameinfo((struct sockaddr *)&six, sizeof(six), name, (socklen_t)cap, NULL, 0, NI_NAMEREQD) == 0;
 }
 
-/** Write an address of IPv6, [address] or [address]:N as NAME or NAME:N, because no launcher takes such an address. */
+/** Replace an IPv6 address, [address] or [address]:N by NAME or NAME:N, because launchers do not
+ * accept such addresses. */
 static bool rewrite_ipv6(const char *text, size_t len, char *out, size_t cap)
 {
 	const bool bracket = text[0] == '[';
@@ -112,7 +114,7 @@ static bool is_name(const char *s, size_t len)
 	return len > 0;
 }
 
-/** The number of places that a text is; -1: it is none. */
+/** The number of slots in a text; -1: it is none. */
 static int places_of(const char *s, size_t len)
 {
 	int n = 0;
@@ -125,8 +127,8 @@ static int places_of(const char *s, size_t len)
 	return len == 0 || n < 1 || n > MAX_PLACES ? -1 : n;
 }
 
-/** Take HOST or HOST:N. `n` is a number of places that stands elsewhere, or 0. Returns -1 to go on, or an exit
- * code, like all functions that read. */
+/** Take HOST or HOST:N. `n` is a number of slots given elsewhere, or 0. Returns -1 to continue, or
+ * an exit code, like all functions that read. */
 static int take_host(struct launch_hosts *h, const struct source *s, const char *text, size_t len, int n)
 {
 	char named[NI_MAXHOST + 16];
@@ -197,7 +199,7 @@ static int take_line(struct launch_hosts *h, const struct source *s, char *line)
 	return take_host(h, s, host, strlen(host), n);
 }
 
-/** A batch system's way: a host once for each place. */
+/** A batch system's form: a host once for each slot. */
 static int take_repeated(struct launch_hosts *h, const struct source *s, const char *name, size_t len)
 {
 	struct launch_host *known = find_host(h, name, len);

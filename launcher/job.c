@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job.c: how a job ends. The first thing that goes wrong decides the exit code and gets the one line;
- * all that happens later is only its consequence.
+ * job.c: how a job ends. The first failure decides the exit code and prints the only line; later
+ * ones are its consequences.
  *
  *   RUNNING --failure---------------------> KILLED   (all nodes killed at once)
  *   RUNNING --signal, timeout, bad exit---> ENDING --grace over--> KILLED
@@ -21,8 +21,9 @@
 #include <unistd.h>
 
 enum {
-	GIVE_UP_MS = 800,     /* a killed process that is still there hangs in the kernel */
-	REPORT_MS = 1500,     /* for the nodes to say what they do; they take a second to find that one does not answer */
+	GIVE_UP_MS = 800,     /* a killed process that still exists hangs in the kernel */
+	REPORT_MS = 1500,     /* for the nodes' reports; they need a second to detect one that does not
+			       * answer */
 	LAST_WORDS = 1 << 20, /* bytes to read at most of an ended node; others may still write there */
 };
 
@@ -98,7 +99,7 @@ static void kill_all(struct launch_job *job)
 	job->deadline = launch_now_ms() + GIVE_UP_MS;
 }
 
-/** Take what the nodes have written so far, so that our line does not come in the midst of a back-trace. */
+/** Read the nodes' output so far, so that our line does not interrupt a back-trace. */
 static void take_last_words(struct launch_job *job)
 {
 	for (int i = 0; i < job->n_started; i++)
@@ -127,7 +128,7 @@ void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 	}
 }
 
-/** Do not wait for nodes that even SIGKILL does not end now; they die when they can. */
+/** Stop waiting for nodes that do not end even by SIGKILL now; they die when they can. */
 static void give_up(struct launch_job *job)
 {
 	char name[64];
@@ -150,7 +151,8 @@ static enum stage stage_of(const struct launch_node *n)
 	return n->ended ? ENDED : n->stopped ? STOPPED : n->left ? LEFT : n->in_fence ? MEETING : n->joined ? AT_WORK : NOT_JOINED;
 }
 
-/** Append the numbers of the nodes in this stage, "0-2, 5", as far as there is room; how many there are. */
+/** Append the numbers of the nodes in this stage, "0-2, 5", truncated to the space; returns how
+ * many there are. */
 static int add_numbers(const struct launch_job *job, enum stage stage, char *text, size_t cap)
 {
 	int n = 0;
@@ -167,7 +169,7 @@ static int add_numbers(const struct launch_job *job, enum stage stage, char *tex
 	return n;
 }
 
-/** Where the nodes are, in one line: what the job was waiting for, as far as ckrun can see. */
+/** The nodes' stages, in one line: what the job was waiting for, as far as ckrun can see. */
 static char *stages_text(const struct launch_job *job, char *text, size_t cap)
 {
 	static const char *const names[STAGES] = {
@@ -203,7 +205,7 @@ static bool handles(const struct launch_node *n, int sig)
 	return caught >> (sig - 1) & 1;
 }
 
-/** Ask the nodes to say what they do, or wait for (the runtime's watchdog). False: there is none to ask. */
+/** Ask the nodes for a report (the runtime's watchdog). False: there is none to ask. */
 static bool ask_nodes(struct launch_job *job)
 {
 	bool any = false;
@@ -217,7 +219,7 @@ static bool ask_nodes(struct launch_job *job)
 	return any;
 }
 
-/** The time of --timeout is over. True: the job's end is put off until the nodes have reported. */
+/** The time of --timeout is over. True: the end is postponed until the nodes have reported. */
 static bool put_off(struct launch_job *job, int64_t now)
 {
 	if (job->asked || !ask_nodes(job))
@@ -253,7 +255,7 @@ int launch_deadlines(struct launch_job *job)
 
 /* ---- deaths ------------------------------------------------------------------------- */
 
-/** A node on which the others can no longer count, preferably one that never joined; NULL: none. */
+/** A node that is lost to the others, preferably one that never joined; NULL: none. */
 static const struct launch_node *find_gone(const struct launch_job *job)
 {
 	const struct launch_node *gone = NULL;
@@ -283,7 +285,8 @@ static const struct launch_node *find_waiting(const struct launch_job *job)
 	return waiting;
 }
 
-/* A node that has left in good order is missed only in a fence; one that never joined is always missed. */
+/* A node that has left normally is missed only in a fence; one that never joined is always
+ * missed. */
 void launch_check_fence(struct launch_job *job)
 {
 	const struct launch_node *gone = find_gone(job), *waiting = find_waiting(job);
@@ -301,7 +304,7 @@ static void node_ended(struct launch_job *job, struct launch_node *n, const sigi
 {
 	char name[64];
 	launch_node_name(n, name, sizeof(name));
-	/* When the job comes to its end in good order, the other nodes still flush their output. */
+	/* When the job ends normally, the other nodes still flush their output. */
 	int64_t grace_ms = n->left ? job->o.grace_ms : 0;
 	if (how->si_code != CLD_EXITED)
 		launch_job_end(job, 128 + how->si_status, grace_ms, NULL,
@@ -326,8 +329,8 @@ static struct launch_node *node_of_pid(struct launch_job *job, pid_t pid)
 	return NULL;
 }
 
-/** Take leave of an ended child. It stays a zombie until the end of this function, so the number of its
- * process group cannot be somebody else's yet. */
+/** Handle an ended child. It stays a zombie until the end of this function, so the number of its
+ * process group is not reused yet. */
 static void reap_node(struct launch_job *job, const siginfo_t *how)
 {
 	struct launch_node *n = node_of_pid(job, how->si_pid);
@@ -355,7 +358,8 @@ static void reap_all(struct launch_job *job)
 	}
 }
 
-/** Say which nodes have been stopped, or go on: a job with a stopped node looks like one that hangs. */
+/** Report which nodes have been stopped, or continue: a job with a stopped node looks like one that
+ * hangs. */
 static void note_stops(struct launch_job *job)
 {
 	char name[64];
@@ -382,7 +386,8 @@ void launch_signals_init(struct launch_job *job)
 	sigset_t set;
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, normal = { .sa_handler = SIG_DFL };
 	sigaction(SIGPIPE, &ignore, &job->old_pipe);
-	sigaction(SIGCHLD, &normal, &job->old_chld); /* if it were ignored, children would vanish */
+	sigaction(SIGCHLD, &normal, &job->old_chld); /* if it were ignored, children could not be waited
+						      * for */
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
@@ -400,8 +405,9 @@ void launch_signals_init(struct launch_job *job)
 	}
 }
 
-/** Pass a signal on. One from the terminal has already reached everybody in ckrun's own group. SIGUSR1 is a question:
- * it does not go to a node that it would end, such as one that has just been started. */
+/** Forward a signal. One from the terminal has already reached ckrun's own group. SIGUSR1 is a
+ * request for a report: it is not sent to a node that it would end, such as one that has just been
+ * started. */
 static void forward_signal(struct launch_job *job, int sig, bool from_terminal)
 {
 	for (int i = 0; i < job->n_nodes; i++) {

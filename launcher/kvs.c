@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * kvs.c: what the nodes have published: an append-only array with a hash table of its keys.
- */
+/* kvs.c: the nodes' published data: an append-only array with a hash table of its keys. */
 #include "launch.h"
 
 #include <stdlib.h>
@@ -18,7 +16,7 @@ static size_t key_hash(const char *s)
 	return (size_t)(h ^ h >> 32);
 }
 
-/** The slot that holds the key, or the free one where it belongs. */
+/** The slot of the key, or the free one for it. */
 static uint32_t *kvs_slot(const struct launch_kvs *k, const char *key)
 {
 	size_t i = key_hash(key) & (k->n_slots - 1);

@@ -15,8 +15,8 @@
  *   job.c          signals, deaths, and how the job ends
  *   ckrun.c        the stages and the poll loop
  *
- * A node and ckrun know each other only by the node's environment, the words on its socket and its
- * exit code; the tables are at the head of ckrun.c.
+ * A node and ckrun share only the node's environment, the words on its socket and its exit code;
+ * the tables are at the head of ckrun.c.
  */
 #ifndef LAUNCH_H
 #define LAUNCH_H
@@ -32,7 +32,7 @@ struct launch_job;
 
 /* ---- memory (buf.c) ----------------------------------------------------------------- */
 
-/** Give p back. If it is NULL ckrun ends, because there was no memory for `what`; its nodes, if it has some,
+/** Returns p. If it is NULL ckrun ends, because there was no memory for `what`; its nodes, if any,
  * end with it, as they have asked the kernel to. */
 void *launch_must_have(void *p, const char *what);
 
@@ -44,7 +44,7 @@ struct launch_buf {
 	size_t head, len, cap; /* content is data[head .. head + len) */
 };
 
-/** Make room for `n` more bytes behind the content. Ends ckrun when there is no memory. */
+/** Make space for `n` more bytes after the content. Ends ckrun when there is no memory. */
 char *launch_buf_room(struct launch_buf *b, size_t n);
 void launch_buf_append(struct launch_buf *b, const void *data, size_t n);
 void launch_buf_consume(struct launch_buf *b, size_t n);
@@ -55,19 +55,19 @@ static inline char *launch_buf_at(const struct launch_buf *b)
 	return b->data + b->head;
 }
 
-/* ---- what the nodes published (kvs.c) ----------------------------------------------- */
+/* ---- the nodes' published data (kvs.c) ------------------------------------------------ */
 
 struct launch_kvs {
 	struct launch_kv {
 		char *key;   /* owned; value points into the same block */
 		char *value;
-	} *entries;          /* in the order of the puts, so that a reader can ask for what is new */
+	} *entries;          /* in the order of the puts, so that a reader can ask for new ones */
 	size_t n, cap;
 	uint32_t *slots;     /* open addressing; number of the entry + 1, 0: free */
 	size_t n_slots;      /* a power of two, at least twice n */
 };
 
-/** False: the key is there already. A published value never changes. */
+/** False: the key exists already. A published value never changes. */
 bool launch_kvs_put(struct launch_kvs *k, const char *key, const char *value);
 const char *launch_kvs_get(const struct launch_kvs *k, const char *key);
 void launch_kvs_fini(struct launch_kvs *k);
@@ -80,16 +80,16 @@ struct launch_options {
 	int64_t timeout_ms;    /* < 0: none */
 	int64_t grace_ms;
 	bool tag_output, verbose, progress;
-	bool local;            /* this host, whatever the environment says */
+	bool local;            /* this host, whatever the environment contains */
 	const char *hosts, *hostfile, *launcher; /* NULL: not given */
 	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */
 	int n_env;
-	char **argv;           /* the program and its arguments, without the launcher's words */
-	const char *delegate;  /* the launcher that argv calls, whose strings are ours then; NULL: none */
+	char **argv;           /* the program and its arguments, without the launcher's options */
+	const char *delegate;  /* the launcher that argv calls; then we own the strings; NULL: none */
 };
 
-/** Read the command line. o->argv is allocated; its strings stay argv's. Returns -1 to run the job, or the
- * code to exit with after help, version or an error has been printed. */
+/** Read the command line. o->argv is allocated; its strings stay argv's. Returns -1 to run the job,
+ * or an exit code after help, version or an error has been printed. */
 int launch_parse(int argc, char **argv, struct launch_options *o);
 void launch_options_fini(struct launch_options *o);
 
@@ -98,44 +98,44 @@ void launch_options_fini(struct launch_options *o);
 struct launch_hosts {
 	struct launch_host {
 		char *name;    /* owned */
-		int places;    /* room for so many PEs; 0: not told, for all hosts or for none */
+		int places;    /* slots for PEs; 0: unknown, for all hosts or for none */
 		int nodes;     /* that it gets */
 	} *list;
 	int n;
 };
 
-/* Add the hosts of --hosts, --hostfile, PBS_NODEFILE and LSB_HOSTS. Like launch_parse they return -1, or an exit
- * code after saying what is wrong and where. */
+/* Add the hosts of --hosts, --hostfile, PBS_NODEFILE and LSB_HOSTS. Like launch_parse they return
+ * -1, or an exit code after printing what is wrong and where. */
 int launch_hosts_of_list(struct launch_hosts *h, const char *list);
 int launch_hosts_of_file(struct launch_hosts *h, const char *path);
 int launch_hosts_of_pbs(struct launch_hosts *h, const char *path);
 int launch_hosts_of_lsf(struct launch_hosts *h, const char *list);
-/** Give each host its number of nodes, of ppn PEs each. The same codes. */
+/** Assign each host a number of nodes, of ppn PEs each. The same codes. */
 int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn);
 void launch_hosts_fini(struct launch_hosts *h);
 
-/** If the job is for other hosts, replace o->argv by the line of a launcher that starts it there, and name that in
- * o->delegate. The same codes. */
+/** If the job is for other hosts, replace o->argv by the command line of a launcher that starts it
+ * there, and name that in o->delegate. The same codes. */
 int launch_delegate(struct launch_options *o);
-/** Say that line. */
+/** Print that line. */
 void launch_delegate_say(struct launch_job *job);
 /** Whether there is such a program in one of PATH's folders. */
 bool launch_on_path(const char *program);
 
-/** Before the launcher is started, and in each turn: end the job if a remote shell of the launcher has failed. Returns how
- * long to wait then, at most timeout_ms (negative: as long as one likes). */
+/** Before the launcher is started, and in each turn: end the job if a remote shell of the launcher
+ * has failed. Returns the time until the next call, at most timeout_ms (negative: no limit). */
 void launch_shells_start(struct launch_job *job);
 int launch_shells_turn(struct launch_job *job, int timeout_ms);
 
 /* ---- output (output.c) -------------------------------------------------------------- */
 
-/** ckrun's own stdout or stderr, where whole lines wait until the reader takes them. */
+/** ckrun's own stdout or stderr, where whole lines wait until they are written. */
 struct launch_sink {
 	int fd;
 	struct launch_buf out;
-	const void *open_line;  /* who wrote the unfinished line at the end; NULL: none */
+	const void *open_line;  /* the writer of the unfinished line at the end; NULL: none */
 	bool closed;            /* the reader is gone: everything is dropped */
-	bool line;              /* the line of progress stands behind the text */
+	bool line;              /* the progress line follows the text */
 };
 
 /** One node's stdout or stderr. */
@@ -148,20 +148,20 @@ struct launch_stream {
 
 enum launch_write { LAUNCH_WRITE_OK, LAUNCH_WRITE_CLOSED, LAUNCH_WRITE_FAILED };
 
-/** Whether the sink can take more. If not, its streams are left unread, and nodes that write to them
+/** Whether the sink accepts more. If not, its streams are left unread, and nodes that write to them
  * wait. */
 bool launch_sink_has_room(const struct launch_sink *s);
-/** Write some of what waits; it does not block when poll has said that one may write. After FAILED errno
- * tells why, and the sink drops its content from then on. */
+/** Write some of the content; does not block after poll has reported it writable. After FAILED
+ * errno tells why, and the sink drops its content from then on. */
 enum launch_write launch_sink_write(struct launch_sink *s);
 /** Queue text of ckrun's own. */
 void launch_sink_say(struct launch_sink *s, const char *text);
-/** Put the line of progress behind the text, or in place of the older one; at most `columns` of it. Not while other
- * text waits, or its last line is unfinished. */
+/** Put the progress line after the text, or replace the older one; at most `columns` of it. Not
+ * while other text waits, or its last line is unfinished. */
 void launch_sink_line(struct launch_sink *s, const char *line, size_t columns);
-/** Take the line away. Other text does so by itself. */
+/** Remove the line. Other text does so by itself. */
 void launch_sink_no_line(struct launch_sink *s);
-/** Move what is there, at most `limit` bytes, to the sink as whole lines. */
+/** Move what has arrived, at most `limit` bytes, to the sink as whole lines. */
 void launch_stream_read(struct launch_stream *s, size_t limit);
 /** Move an unfinished last line, too, and close. */
 void launch_stream_close(struct launch_stream *s);
@@ -171,7 +171,7 @@ void launch_stream_close(struct launch_stream *s);
 struct launch_node {
 	int rank;
 	int first_pe, n_pes;
-	const char *launcher;      /* it is no node, but this launcher; NULL: a node */
+	const char *launcher;      /* not a node, but this launcher; NULL: a node */
 	pid_t pid;
 	bool own_group;            /* leads a process group of its own */
 	bool ended;                /* reaped, or never started */
@@ -181,7 +181,7 @@ struct launch_node {
 	bool joined;               /* said init */
 	bool left;                 /* said finalize: may end */
 	bool in_fence;
-	bool stopped;              /* by a signal, until it goes on */
+	bool stopped;              /* by a signal, until it continues */
 	struct launch_stream streams[2];
 };
 
@@ -204,12 +204,12 @@ struct launch_job {
 	/* how it ends */
 	enum launch_phase phase;
 	int code;                      /* exit code; first failure decides */
-	bool quit;                     /* the user wants out: nobody waits for slow readers */
+	bool quit;                     /* the user quits: slow readers are not awaited */
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
 	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
 	/* shells.c's */
-	int64_t shells_until;          /* when it looks no more; 0: never */
+	int64_t shells_until;          /* the time of its last check; 0: none */
 	int64_t shell_failed_at;       /* 0: none has */
 	struct launch_progress *progress; /* NULL: no line of progress */
 	/* folder.c's */
@@ -226,38 +226,39 @@ struct launch_job {
 
 /** Make sure that 0, 1 and 2 are open, so that no pipe gets these numbers. */
 void launch_open_std_fds(void);
-/** Set the variables of --env, which ckrun's own steps see, too. */
+/** Set the variables of --env, which ckrun's own code sees, too. */
 void launch_set_given(const struct launch_options *o);
 /** Start all nodes. A failure ends the job in the usual way. */
 void launch_spawn_all(struct launch_job *job);
-/** Look whether a child could not execute the program, and end the job if so. */
+/** Check whether a child could not execute the program, and end the job if so. */
 void launch_exec_failed(struct launch_job *job);
 
 /* ---- folder.c ------------------------------------------------------------------------ */
 
 /** Make a folder for the files of UCX, if the nodes may need one. Before the nodes are started. */
 void launch_folder_make(struct launch_job *job);
-/** Remove it. When the nodes have ended. */
+/** Remove it. After the nodes have ended. */
 void launch_folder_remove(struct launch_job *job);
 
 /* ---- progress.c --------------------------------------------------------------------- */
 
-/** Make the memory in which the nodes show what they do, if a line of progress is wanted and can be shown. */
+/** Make the memory for the nodes' gauges, if a progress line is wanted and can be shown. */
 void launch_progress_start(struct launch_job *job);
 /** Its file descriptor, for the nodes; -1: there is none. */
 int launch_progress_fd(const struct launch_job *job);
-/** Draw what is due. Returns how long to wait then, at most timeout_ms (negative: as long as one likes). */
+/** Draw what is due. Returns the time until the next call, at most timeout_ms (negative: no
+ * limit). */
 int launch_progress_turn(struct launch_job *job, int timeout_ms);
-/** Take the line away now, because ckrun is about to stop. It comes back. */
+/** Remove the line, because ckrun is about to stop. It is drawn again later. */
 void launch_progress_hide(struct launch_job *job);
 /** For good. */
 void launch_progress_end(struct launch_job *job);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
 
-/** Read and answer what the node said. */
+/** Read and answer the node's words. */
 void launch_pmi_read(struct launch_job *job, struct launch_node *n);
-/** Send what did not fit into the socket before. */
+/** Send words that did not fit into the socket before. */
 void launch_pmi_write(struct launch_node *n);
 
 /* ---- job.c -------------------------------------------------------------------------- */
@@ -265,26 +266,26 @@ void launch_pmi_write(struct launch_node *n);
 int64_t launch_now_ms(void);
 void launch_signals_init(struct launch_job *job);
 void launch_signals_read(struct launch_job *job);
-/** Replace control characters by question marks: text from outside must not look like another line, nor steer a
- * terminal. */
+/** Replace control characters by question marks: text from outside must neither look like another
+ * line, nor control a terminal. */
 void launch_make_printable(char *text);
-/** Say one line about what the user has asked for, before there is a job. Returns the exit code for it. */
+/** Print one line about the user's request, before there is a job. Returns its exit code. */
 int launch_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** One line on stderr, "ckrun: " before it. */
 void launch_say(struct launch_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** "node 1 (PEs 2-3, pid 4711)", or "srun (pid 4711)", into buf, which is returned. */
 char *launch_node_name(const struct launch_node *n, char *buf, size_t cap);
-/** End the job. Only the first call counts: it decides the exit code and says why, if fmt is not NULL.
- * Nodes are killed after grace_ms; when there is a node to spare, the others are killed at once and
- * only that one has so much time. */
+/** End the job. Only the first call counts: it decides the exit code and prints why, if fmt is not
+ * NULL. Nodes are killed after grace_ms; if `spare` is given, the others are killed at once and
+ * only that one has this time. */
 void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		    const struct launch_node *spare, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 void launch_signal_nodes(const struct launch_job *job, int sig);
-/** Fail the job when others wait for a node that cannot come any more. */
+/** End the job when others wait for a node that cannot come any more. */
 void launch_check_fence(struct launch_job *job);
-/** Act on deadlines that have passed. Returns the milliseconds to the next one; -1: there is none. */
+/** Handle expired deadlines. Returns the milliseconds to the next one; -1: there is none. */
 int launch_deadlines(struct launch_job *job);
 
 #endif

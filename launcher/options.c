@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.c: the command line, in ckrun's own words and Charm++'s. ckrun's options come before the
- * program. +pN and ++ppn K may also come among the program's arguments, where users of Charm++ write
- * them, and are taken out there. "--" ends the options in both places.
+ * options.c: the command line, with ckrun's own options and Charm++'s. ckrun's options come before
+ * the program. +pN and ++ppn K may also come among the program's arguments, where users of Charm++
+ * write them, and are removed there. "--" ends the options in both positions.
  */
 #include "launch.h"
 #include "../runtime/machine/base/cmi_charm.h"
@@ -22,7 +22,7 @@
 enum {
 	EXIT_USAGE = 2,
 	MAX_PES = 1000000,       /* to catch typing errors */
-	MAX_PPN = 65535,         /* what a node takes */
+	MAX_PPN = 65535,         /* the limit of a node */
 	MAX_SECONDS = 31536000,  /* a year: keeps milliseconds far from overflow */
 	DEFAULT_GRACE_MS = 2000,
 };
@@ -53,11 +53,11 @@ static const char help[] =
 "number for a signal); 124 timeout, 126 or 127 the program cannot be started, 2 usage.\n"
 "See ckrun(1).\n";
 
-/** The arguments and a place in them. */
+/** The arguments and the current position. */
 struct cursor {
 	char **argv;
 	int argc, at;
-	bool n_given, ppn_given; /* to give another value a second time is an error */
+	bool n_given, ppn_given; /* a second, different value is an error */
 };
 
 int launch_wrong(const char *fmt, ...)
@@ -98,8 +98,8 @@ static bool is_option(const char *arg, const char *name, const char **value_p)
 	return *value_p != NULL;
 }
 
-/** Get the option's value, from the same or the next argument. Like all functions below it returns -1 to go
- * on, or an exit code. */
+/** Get the option's value, from the same or the next argument. Like all functions below it returns
+ * -1 to continue, or an exit code. */
 static int take_value(struct cursor *c, const char *name, const char **value_p)
 {
 	if (*value_p)
@@ -110,7 +110,7 @@ static int take_value(struct cursor *c, const char *name, const char **value_p)
 	return -1;
 }
 
-/** Where the number begins that the value is; "", which is none, for a value that begins with a blank. */
+/** The beginning of the value's number; "", which is none, if the value begins with a blank. */
 static const char *number_text(const char *value)
 {
 	return isspace((unsigned char)*value) ? "" : value;
@@ -185,7 +185,7 @@ static int set_launcher(struct cursor *c, const char *value, const char **launch
 	return -1;
 }
 
-/** A variable that ckrun sets by itself, or takes away. */
+/** A variable that ckrun itself sets or removes. */
 static bool is_ours(const char *name, size_t len)
 {
 	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR" };
@@ -215,7 +215,8 @@ static int add_variable(struct cursor *c, struct launch_options *o, const char *
 	return -1;
 }
 
-/** Take one of Charm++'s words, before or after the program. *taken_p: whether the argument was one. */
+/** Take one of Charm++'s options, before or after the program. *taken_p: whether the argument was
+ * one. */
 static int charm_option(struct cursor *c, struct launch_options *o, bool *taken_p)
 {
 	const char *arg = c->argv[c->at], *value;
@@ -276,7 +277,7 @@ static int own_option(struct cursor *c, struct launch_options *o)
 	return -1;
 }
 
-/** Take the program and its arguments, without Charm++'s words. */
+/** Take the program and its arguments, without Charm++'s options. */
 static int program(struct cursor *c, struct launch_options *o)
 {
 	int n = 0;
@@ -297,7 +298,7 @@ static int program(struct cursor *c, struct launch_options *o)
 	return -1;
 }
 
-/** Options that cannot both hold. */
+/** Check for options that exclude each other. */
 static int check_together(const struct launch_options *o)
 {
 	if (o->hosts && o->hostfile)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output.c: lines stay whole. Each node's stdout and stderr is a stream that hands complete
- * lines to a sink; the sink writes them out as fast as its reader takes them.
+ * output.c: keeps lines whole. Each node's stdout and stderr is a stream that passes complete lines
+ * to a sink; the sink writes them as fast as its reader takes them.
  *
- * Limits: a line longer than LINE_LIMIT is passed on in pieces. An unfinished last line is passed on as
- * it is when its stream ends; a newline is added only if something else follows. A sink that holds
- * SINK_LIMIT bytes takes no more, and its nodes then wait in their write. So nothing is lost, and
- * nothing grows without bound.
+ * Limits: a line longer than LINE_LIMIT is passed on in pieces. An unfinished last line is passed
+ * on when its stream ends; a newline is added only if more output follows. A sink with SINK_LIMIT
+ * bytes accepts no more, and its nodes then block in write. So nothing is lost, and nothing grows
+ * without bound.
  */
 #include "launch.h"
 
@@ -27,8 +27,8 @@ bool launch_sink_has_room(const struct launch_sink *s)
 	return s->out.len < SINK_LIMIT;
 }
 
-/* We share the descriptor with whoever started us, so we may not make it non-blocking. But a pipe that
- * polls writable takes PIPE_BUF bytes without blocking; hence the size. */
+/* We share the descriptor with the process that started us, so it must stay blocking. But a pipe
+ * that polls writable takes PIPE_BUF bytes without blocking; hence the size. */
 enum launch_write launch_sink_write(struct launch_sink *s)
 {
 	size_t n = s->out.len < PIPE_BUF ? s->out.len : PIPE_BUF;
@@ -63,8 +63,8 @@ void launch_sink_line(struct launch_sink *s, const char *line, size_t columns)
 	s->line = true;
 }
 
-/** Queue text of `writer`, an address that is only compared. The text is whole lines or one unfinished
- * line. */
+/** Queue text of `writer`, an address that is only compared. The text is whole lines or one
+ * unfinished line. */
 static void sink_add(struct launch_sink *s, const void *writer, int tag, const char *text, size_t n)
 {
 	if (s->closed || n == 0)
@@ -86,7 +86,7 @@ void launch_sink_say(struct launch_sink *s, const char *text)
 	sink_add(s, s, -1, text, strlen(text));
 }
 
-/** Hand over the first n bytes of the stream's buffer. */
+/** Pass on the first n bytes of the stream's buffer. */
 static void stream_pass_on(struct launch_stream *s, size_t n)
 {
 	const char *text = launch_buf_at(&s->line);
@@ -104,7 +104,7 @@ static void stream_pass_on(struct launch_stream *s, size_t n)
 	launch_buf_consume(&s->line, n);
 }
 
-/** Read once. Returns how many bytes came; 0: there is nothing now, or the stream has ended. */
+/** Read once. Returns the number of bytes; 0: there are none now, or the stream has ended. */
 static size_t read_once(struct launch_stream *s)
 {
 	char *room = launch_buf_room(&s->line, READ_BYTES);

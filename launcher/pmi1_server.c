@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pmi1_server.c: the launcher's side of the PMI-1 wire, whose words are listed at the head of
- * runtime/machine/boot/boot_pmi1.c. Programs built with MPICH can be started, too; requests to publish
- * names or to spawn processes are answered with an error.
+ * runtime/machine/boot/boot_pmi1.c. Programs built with MPICH can be started, too; requests to
+ * publish names or to spawn processes are answered with an error.
  *
- * One word is ours: "ck_getall=1" in the reply to get_maxes offers "cmd=ck_getall from=E", which returns
- * all that was published from entry E on. So the addresses of 256 nodes go out in milliseconds, where
- * 256 x 256 single gets take most of a second.
+ * One word is an extension: "ck_getall=1" in the reply to get_maxes offers "cmd=ck_getall from=E",
+ * which returns everything published from entry E on. So the addresses of 256 nodes are delivered
+ * in milliseconds, where 256 x 256 single gets take most of a second.
  */
 #include "launch.h"
 
@@ -19,13 +19,13 @@
 
 enum {
 	LINE_LIMIT = 1 << 16,
-	ABORT_EXIT_MS = 200, /* in which a node that aborts may finish its last words */
+	ABORT_EXIT_MS = 200, /* in which a node that aborts may finish its output */
 };
 
 static const char kvsname[] = "ckrun";
 
-/** Copy the value of the word `name` in the request line, up to a blank, to `out`, which is returned. ""
- * when there is no such word. */
+/** Copy the value of the word `name` in the request line, up to a blank, to `out`, which is
+ * returned. "" when there is no such word. */
 static const char *request_word(const char *line, const char *name, char *out, size_t cap)
 {
 	size_t n = strlen(name);
@@ -102,7 +102,7 @@ static void on_put(struct launch_job *job, struct launch_node *n, const char *li
 {
 	char key[256];
 	request_word(line, "key", key, sizeof(key));
-	/* The value is the rest of the line, because other runtimes' values may contain blanks. */
+	/* The value extends to the end of the line, because other runtimes' values may contain blanks. */
 	const char *value = strstr(line, " value=");
 	if (!key[0] || !value)
 		reply(n, "cmd=put_result rc=-1 msg=no_key_or_value\n");
@@ -274,7 +274,7 @@ void launch_pmi_write(struct launch_node *n)
 		if (sent < 0 && errno == EAGAIN)
 			return;
 		if (sent < 0) {
-			/* The node is dying. What it has said before, perhaps an abort, still counts. */
+			/* The node is dying. Its earlier words, perhaps an abort, still count. */
 			launch_buf_fini(&n->out);
 			return;
 		}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.c: --progress: a line on the terminal that is rewritten once a second. The PEs show what they do in
- * memory that ckrun has made (cmi_gauge.h), so ckrun asks nobody, and also sees PEs that answer to nothing.
+ * progress.c: --progress: a line on the terminal that is rewritten once a second. The PEs show
+ * their state in memory that ckrun has made (cmi_gauge.h), so ckrun sends no requests, and also
+ * sees PEs that do not respond.
  *
- * The line stands behind everything else that ckrun has written to its stderr. output.c takes it away before other
- * text; here it is drawn again when that text is out. Where stderr is no terminal that can take a line away, nothing
- * is shown, and the nodes count nothing.
+ * The line follows everything else that ckrun has written to its stderr. output.c removes it before
+ * other text; it is drawn again when that text is written. If stderr is no terminal that can erase
+ * a line, nothing is shown, and the nodes count nothing.
  */
 #include "launch.h"
 
@@ -26,7 +27,7 @@ enum {
 	LINE_MOST = 512,
 };
 
-/** What all PEs together have come to. */
+/** The sums of all PEs. */
 struct total {
 	uint64_t ticks[GAUGE_STATES], handled;
 	int64_t at_ms;
@@ -72,7 +73,7 @@ int launch_progress_fd(const struct launch_job *job)
 	return job->progress ? job->progress->fd : -1;
 }
 
-/* ---- what the nodes show ------------------------------------------------------------- */
+/* ---- the nodes' gauges ------------------------------------------------------------------ */
 
 static uint64_t look(const _Atomic uint64_t *at)
 {
@@ -95,7 +96,7 @@ static void add_gauge(struct total *t, const struct gauge *g)
 		t->ticks[state] += now - since;
 }
 
-/** A whole text, or false: none, or it is being written just now. */
+/** A consistent text, or false: none, or it is being written just now. */
 static bool read_text(const struct gauge *g, char text[GAUGE_TEXT])
 {
 	uint64_t words[GAUGE_TEXT / 8];
@@ -112,7 +113,7 @@ static bool read_text(const struct gauge *g, char text[GAUGE_TEXT])
 	return true;
 }
 
-/** The text that was set last, on whichever PE. It comes from outside, so it must not steer the terminal. */
+/** The newest text of any PE. It comes from outside, so it must not control the terminal. */
 static void newest_text(const struct launch_progress *p, char newest[GAUGE_TEXT])
 {
 	uint64_t newest_ns = 0;
@@ -171,7 +172,7 @@ static void compose(struct launch_progress *p, int64_t now_ms)
 	p->last = t;
 }
 
-/** As wide as the terminal is now, less one column: some move to the next line after the last one. */
+/** The terminal's current width, less one column: some move to the next line after the last one. */
 static size_t columns(int fd)
 {
 	struct winsize w;

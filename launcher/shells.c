@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shells.c: the remote shells by which another launcher reaches its hosts. ssh judges a host's name and not we, because
- * it knows names that the resolver does not (Host in ssh_config). But ssh may take minutes over a host that does not
- * answer, and mpiexec.hydra 4.0 does not look whether its ssh has failed: it waits for ever behind ssh's line. So ssh
- * is told to give up after CK_BOOT_TIMEOUT, and a child of hydra that has failed, while hydra goes on, ends the job.
- * mpirun and srun see such ends themselves.
+ * shells.c: the remote shells by which another launcher reaches its hosts. ssh resolves host names,
+ * not ckrun, because it knows names that the resolver does not (Host in ssh_config). But ssh may
+ * take minutes for a host that does not answer, and mpiexec.hydra 4.0 does not notice that its ssh
+ * has failed: it waits for ever after ssh's line. So ssh is told to give up after CK_BOOT_TIMEOUT,
+ * and a failed child of hydra, while hydra goes on, ends the job. mpirun and srun notice such ends
+ * themselves.
  *
- * Nobody looks any more when the job must have started: once its nodes have met, it does not need ssh.
+ * The checks stop when the job must have started: once its nodes have met, it does not need ssh.
  */
 #include "launch.h"
 
@@ -29,7 +30,8 @@ static int boot_timeout_s(void)
 	const char *text = getenv("CK_BOOT_TIMEOUT");
 	long s = text ? strtol(text, NULL, 0) : 0;
 
-	return s < 1 || s > BOOT_TIMEOUT_MOST ? BOOT_TIMEOUT_S : (int)s; /* the nodes say what is wrong with it */
+	return s < 1 || s > BOOT_TIMEOUT_MOST ? BOOT_TIMEOUT_S : (int)s; /* the nodes print what is wrong
+									  * with it */
 }
 
 static bool is_set(const char *name)
@@ -37,7 +39,8 @@ static bool is_set(const char *name)
 	return getenv(name) != NULL;
 }
 
-/** Bound the time that ssh takes to connect, unless the user has a shell, or arguments for it, of his own. */
+/** Limit the time that ssh takes to connect, unless the user has set a shell, or arguments for
+ * it. */
 static void bound_ssh(const char *delegate, int s)
 {
 	char word[40];
@@ -64,8 +67,9 @@ void launch_shells_start(struct launch_job *job)
 		job->shells_until = launch_now_ms() + s * (int64_t)1000 + SLACK_MS;
 }
 
-/** How a process has failed that has ended and waits for its parent to ask: an exit code, 128 + a signal's number; 0: it runs,
- * or all is well. The file has a state behind the name, and the status as its last field (proc(5)). */
+/** The failure of a process that has ended and has not been waited for: an exit code, 128 + a
+ * signal's number; 0: it runs, or has succeeded. The file has a state after the name, and the
+ * status as its last field (proc(5)). */
 static int failure_of(long pid)
 {
 	char path[64], text[1024], *name_end, *last;

@@ -2,10 +2,10 @@
 /*
  * spawn.c: one process per node, with a socket for PMI-1 and pipes for its output.
  *
- * A node dies with its launcher (PR_SET_PDEATHSIG), even when that is killed with -9; nobody can promise
- * that for the nodes' own children. Each node leads a process group, so that a node's end takes its
- * children along. There is one exception: when stdin is a terminal, node 0 stays in ckrun's group,
- * because a terminal serves only one group.
+ * A node dies with its launcher (PR_SET_PDEATHSIG), even when that is killed with -9; the nodes'
+ * own children may not. Each node leads a process group, so that its children are killed with it.
+ * The exception: when stdin is a terminal, node 0 stays in ckrun's group, because a terminal serves
+ * only one group.
  */
 #include "launch.h"
 
@@ -24,7 +24,7 @@ extern char **environ;
 enum {
 	FDS_PER_NODE = 3,        /* its socket and two pipes */
 	FDS_OF_OURS = 16,
-	BYTES_PER_NODE = 500000, /* what a process takes before it does anything */
+	BYTES_PER_NODE = 500000, /* used by a process before it does anything */
 };
 
 /** What a child writes to the exec pipe. It is less than PIPE_BUF, so it arrives in one piece. */
@@ -47,8 +47,8 @@ void launch_open_std_fds(void)
 		close(fd);
 }
 
-/** Drop another launcher's variables, which would lead our nodes to it, and what an outer job has told its
- * nodes, which ours would take for their own. */
+/** Remove another launcher's variables, which would lead our nodes to it, and those of an outer
+ * job's nodes, which ours would mistake for their own. */
 static void scrub_environment(void)
 {
 	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=" };
@@ -83,7 +83,8 @@ void launch_set_given(const struct launch_options *o)
 	}
 }
 
-/** Set what is the same for all nodes; once, before the forks. A launcher that we call hands it on. */
+/** Set what is the same for all nodes; once, before the forks. A launcher that we call forwards
+ * it. */
 static void set_job_environment(const struct launch_job *job)
 {
 	char number[16];
@@ -94,7 +95,7 @@ static void set_job_environment(const struct launch_job *job)
 		set_variable("CK_VERBOSE", "1", true);
 	/* UCX reads these when it is loaded. Without the first, it reports errors among the output. */
 	set_variable("UCX_LOG_FILE", "stderr", false);
-	/* Nor would a node end with its terminal: UCX takes SIGHUP to print more. */
+	/* UCX takes SIGHUP to print more; then a node would not end with its terminal. */
 	set_variable("UCX_DEBUG_SIGNO", "0", false);
 	if (job->o.delegate) {
 		snprintf(number, sizeof(number), "%d", job->o.ppn);
@@ -103,11 +104,11 @@ static void set_job_environment(const struct launch_job *job)
 	}
 	snprintf(number, sizeof(number), "%d", job->n_nodes);
 	set_variable("PMI_SIZE", number, true);
-	/* Empty where there is none: elsewhere such files would outlive a node that is killed. */
+	/* Empty if there is none: elsewhere such files would outlive a killed node. */
 	if (!getenv("UCX_POSIX_DIR"))
 		set_variable("CK_UCX_DIR", job->folder, true);
-	/* It would try its hooks with a System V segment, which a node that is killed just then leaves for
-	 * ever. On one host nothing needs the hooks. */
+	/* It would test its hooks with a System V segment, which a node killed just then leaves for ever.
+	 * On one host the hooks are not needed. */
 	set_variable("UCX_MEM_MMAP_HOOK_MODE", "none", false);
 }
 
@@ -222,7 +223,7 @@ static int spawn_node(struct launch_job *job, struct launch_node *n, int exec_fd
 	return 0;
 }
 
-/** The number in a file of the kernel's; `otherwise` when there is none. */
+/** The number in one of the kernel's files; `otherwise` when there is none. */
 static double number_in(const char *path, double otherwise)
 {
 	char text[32];
@@ -238,7 +239,7 @@ static double number_in(const char *path, double otherwise)
 	return end == text ? otherwise : value; /* "max" */
 }
 
-/** How many processes and threads there may be, as far as somebody has set a limit. */
+/** The most processes and threads that any limit allows. */
 static double most_threads(const char **limit_p)
 {
 	static const struct { const char *path, *name; } files[] = {
@@ -262,8 +263,8 @@ static double most_threads(const char **limit_p)
 	return most;
 }
 
-/** Say no to a job that this host cannot hold, before a part of it is started. Of what the nodes need only
- * the least is counted here. */
+/** Refuse a job that does not fit on this host, before any of it is started. Only the minimum that
+ * the nodes need is counted. */
 static bool has_room_for(struct launch_job *job)
 {
 	const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
