@@ -48,7 +48,7 @@ struct ci_param {
 	struct ci_type type;
 	enum ci_param_kind kind;    /* the parser sets VALUE, ARRAY or NOCOPY, check the others */
 	struct ci_expr length;
-	bool posted;                /* NOCOPY: nocopypost, X_on_f_post says where the data go */
+	bool posted;                /* NOCOPY: nocopypost, X_on_f_post names the buffers */
 	bool bad;                   /* it has an error: do not report another */
 };
 
@@ -102,7 +102,7 @@ enum ci_sdag_kind {
 	CI_SDAG_FOR,         /* text: its beginning; high: the condition; step; locals */
 	CI_SDAG_WHILE,       /* text: the condition */
 	CI_SDAG_FORALL,      /* text: the lower bound; high, step; locals: the variable */
-	CI_SDAG_OVERLAP,     /* body: its parts */
+	CI_SDAG_OVERLAP,     /* body: its branches */
 	CI_SDAG_CASE,        /* body: its whens */
 };
 

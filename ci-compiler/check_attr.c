@@ -283,7 +283,7 @@ static bool check_whenidle(struct checker *c, const struct ci_entry *e)
 		      "has no parameters and returns bool");
 }
 
-/* The number tells the element's channels apart that have this entry method. */
+/* The number distinguishes the element's channels that have this entry method. */
 static bool check_arrival(struct checker *c, const struct ci_entry *e)
 {
 	const struct ci_param *q = e->params;

@@ -27,8 +27,8 @@ const struct ci_field *check_find_readonly(const struct checker *c, const char *
 	return NULL;
 }
 
-/* The name may be that of a macro or enum constant, which the C compiler knows. It is none if it only
- * differs by its capitals from a parameter. */
+/* The name may be that of a macro or enum constant, which the C compiler knows. It is none if it
+ * differs from a parameter only by its capitals. */
 static bool looks_constant(const struct ci_entry *e, const char *s)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
@@ -127,7 +127,7 @@ static bool check_param_name(struct checker *c, const struct ci_entry *e, const 
 	return check_variable_name(c, q->tok, q->name);
 }
 
-/* A [local] call happens on one PE, so an address means something. */
+/* A [local] call happens on one PE, so an address is valid. */
 static bool is_local_pointer(const struct ci_entry *e, const struct ci_param *q)
 {
 	bool string = q->type.const_ && q->type.stars == 1 && strcmp(q->type.text, "char") == 0;

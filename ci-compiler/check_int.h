@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * check_int.h: what the files of the checker share.
- */
+/* check_int.h: shared by the files of the checker. */
 #ifndef CI_CHECK_INT_H
 #define CI_CHECK_INT_H
 

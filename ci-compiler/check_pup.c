@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_pup.c: checks what functions of the program pack: its own plain types, and the elements of arrays.
+ * check_pup.c: checks what functions of the program pack: its own plain types, and elements of
+ * arrays.
  */
 #include "check_int.h"
 
@@ -89,7 +90,7 @@ static bool is_message(const struct checker *c, const char *name)
 	return check_find_message(c, name) != NULL || ci_is_built_in(name) || strcmp(name, "CkReductionMsg") == 0;
 }
 
-/* A value of this type would mean nothing in another process, or can be written better. */
+/* A value of this type would be meaningless in another process, or can be written better. */
 static bool is_no_value(struct checker *c, const struct ci_pup_field *f)
 {
 	static const struct { const char *name, *help; } bound[] = {
@@ -154,8 +155,8 @@ static void check_one(struct checker *c, const struct ci_pup *x, struct ci_pup_f
 	}
 }
 
-/* Fields without a star are packed first, so that a count may use all of them. Of the others it may use those
- * before it. */
+/* Fields without a star are packed first, so that a count may use all of them. Of the others it may
+ * use the earlier ones. */
 static bool check_used(struct checker *c, const struct ci_pup *x, const struct ci_pup_field *f,
 		       const struct ci_tok *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_sdag.c: checks the bodies of entry methods, and the entry methods that their whens name. Such
- * an entry method has the same parameters wherever it is named. It has no handler, so it may not have
- * attributes that are about the handler.
+ * check_sdag.c: checks the bodies of entry methods, and the entry methods that their whens name.
+ * Such an entry method has the same parameters wherever it is named. It has no handler, so it may
+ * not have attributes of handlers.
  */
 #include "check_int.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_type.c: decides which types can travel, and advises what to send instead of the others.
+ * check_type.c: decides which types can be sent, and advises what to send instead of the others.
  *
- * ckci takes a name that it does not know for a struct or typedef of the user. If there is no such
- * type, the C compiler says so, and #line makes its message point into the .ci file.
+ * ckci takes an unknown name for a struct or typedef of the user. If there is no such type, the C
+ * compiler says so, and #line makes its message point into the .ci file.
  */
 #include "check_int.h"
 
@@ -43,7 +43,7 @@ static bool is_runtime_name(const char *s)
 	return in_list(s, words);
 }
 
-/* Types of Charm++ that have no counterpart here, or cannot be sent as a value. */
+/* Types of Charm++ without a counterpart here, or that cannot be sent as a value. */
 static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkArgMsg", "write it as the only parameter of a main chare's constructor: CkArgMsg *m"},
 	{"CkReductionMsg", "write it as the only parameter: CkReductionMsg *m"},
@@ -236,7 +236,8 @@ static bool check_named(struct checker *c, struct ci_type *type)
 	return false;
 }
 
-/* ckci writes the functions that call T_pup per module, so each module that uses T says `pup T;`. */
+/* ckci generates the functions that call T_pup per module, so each module that uses T says `pup
+ * T;`. */
 static bool check_pup_type(struct checker *c, struct ci_type *type, const struct ci_module *home)
 {
 	const char *name = plain_name(type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ci.h: what every part of ckci shares: the input text, the memory and the errors found.
+ * ci.h: shared by all files of ckci: the input text, the memory and the errors found.
  *
  * One struct ci lives for one run over one file. All memory comes from its arena, which is freed as a
  * whole at the end. Nothing else in the compiler frees memory.
@@ -54,19 +54,19 @@ bool ci_read_cpp(struct ci *ci, const char *const *options, int n);
  * of the line after it; else return NULL. */
 const char *ci_marker(struct ci *ci, const char *s, int *line_p);
 
-/** What an error message shows of a place in the text. */
+/** The position that an error message shows. */
 struct ci_place {
 	const char *path;
 	int line;
 	const char *start, *end;    /* the line, without its newline */
-	const char *at;             /* the place, within the line */
+	const char *at;             /* the position, within the line */
 };
 struct ci_place ci_place_of(struct ci *ci, const char *at);
 
 /* ---- errors (diag.c) ----------------------------------------------------------------- */
 
-/** Print one line that begins with "ckci: ". Control characters of names that it quotes become question marks:
- * a name must not look like another line, nor steer a terminal. */
+/** Print one line that begins with "ckci: ". Control characters of names that it quotes become
+ * question marks: a name must neither look like another line, nor control a terminal. */
 void ci_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** Note an error at `at` (inside ci->text). `help` says what to write instead, or is NULL.
@@ -84,8 +84,8 @@ static inline bool ci_gave_up(const struct ci *ci)
 	return ci->n_errors >= CI_MAX_ERRORS;
 }
 
-/** Remember a note at `at` about something that is accepted but read in another way than it is
- * written. Of all notes with the same `kind`, the first is printed, with their number. */
+/** Remember a note at `at` about something that is accepted but interpreted differently from what
+ * is written. Of all notes with the same `kind`, the first is printed, with their number. */
 void ci_note(struct ci *ci, const char *at, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

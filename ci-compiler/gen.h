@@ -19,20 +19,20 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m);
 /** Print the declarations of the functions that the program writes. */
 void gen_pup_declarations(struct ci_out *o, const struct ci_module *m);
 
-/* ---- gen_util.c: what both files share ------------------------------------------------ */
+/* ---- gen_util.c: for both files ------------------------------------------------------ */
 
 /** The constructor first, then the others: for (e = first_entry(c); e; e = next_entry(c, e)). */
 const struct ci_entry *gen_first_entry(const struct ci_chare *c);
 const struct ci_entry *gen_next_entry(const struct ci_chare *c, const struct ci_entry *e);
 
-/** One way to call: the proxy's type, the stub's suffix, the runtime's functions. */
+/** One form of call: the proxy's type, the stub's suffix, the runtime's functions. */
 struct gen_form {
 	const char *proxy, *suffix;
 	const char *send, *cb;
 	const char *target;         /* how the stub passes its proxy ck_to to them */
 };
 
-/** The ways to call c's entry methods; the last element has no proxy and ends the list. */
+/** The forms of calls of c's entry methods; the last element has no proxy and ends the list. */
 const struct gen_form *gen_forms(const struct ci_chare *c);
 
 /** The chare is one object: a main chare or a singleton chare. */
@@ -48,8 +48,8 @@ void gen_handler_params(struct ci_out *o, const struct ci_entry *e, const char *
 /** How many nocopypost arrays e has. If there are any, the program writes X_on_f_post, too. */
 int gen_count_posted(const struct ci_entry *e);
 
-/** Print the head of X_on_f_post: the handler's parameters, but of a nocopypost array the address of the
- * pointer. */
+/** Print the head of X_on_f_post: the handler's parameters, with the address of the pointer for a
+ * nocopypost array. */
 void gen_post_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
 /** A parameter's type as it stands before the name: "int ", "const double *". */
@@ -81,7 +81,7 @@ void gen_expr(struct ci_out *o, const struct ci_expr *x, const struct ci_entry *
 /** Print the tokens as they stand in the file. */
 void gen_text(struct ci_out *o, const struct ci_expr *x);
 
-/** Stand around all code and silence -Wshadow: a parameter may have the name of a global of the
+/** Around all code, to silence -Wshadow: a parameter may have the name of a global of the
  * program. */
 void gen_shadow_begin(struct ci_out *o);
 void gen_shadow_end(struct ci_out *o);
@@ -93,24 +93,25 @@ bool gen_is_plain(const struct ci_expr *x, const struct ci_entry *e);
  * "void". */
 void gen_message_params(struct ci_out *o, const struct ci_message *x);
 
-/** e has stubs that send. Constructors have none; [sync] and [local] entries have another stub instead. */
+/** e has stubs that send. Constructors have none; [sync] and [local] entries have a different
+ * stub. */
 bool gen_has_stub(const struct ci_entry *e);
 
 /** All parameters are values that an assignment copies. */
 bool gen_only_values(const struct ci_entry *e);
 
-/** The stub that calls one element makes the message where it is queued (CkGen_open): the parameters
- * are values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
+/** The stub that calls one element makes the message in the queue (CkGen_open): the parameters are
+ * values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 
-/** The same for elements of arrays with any index, and for arrays and strings as parameters: its stub with options does
- * so when it is given none. */
+/** The same for elements of arrays with any index, and for arrays and strings as parameters: the
+ * stub with options does so when it gets none. */
 bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e);
-/** How the names of the functions end that open and close such a call. */
+/** The suffix of the functions that open and close such a call. */
 static inline const char *gen_open_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : "Element"; }
 static inline const char *gen_close_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : ""; }
 
-/** There is X_f_prepare: a [channel] entry has arrays, which the caller may write where they are handled. */
+/** There is X_f_prepare: a [channel] entry has arrays, which the caller may write in place. */
 bool gen_prepares(const struct ci_chare *c, const struct ci_entry *e);
 /** Print its head, without the end of the line. */
 void gen_prepare_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_decl.c: prints X.decl.h, what a user of the module sees.
+ * gen_decl.c: prints X.decl.h, the module's interface.
  *
- * Each part uses only the parts before it. The chares' types need only ck.h. The user's headers may
- * put these types into structs, and messages may contain those structs.
+ * Each section uses only earlier ones. The chares' types need only ck.h. The user's headers may put
+ * these types into structs, and messages may contain those structs.
  */
 #include "gen.h"
 
@@ -92,7 +92,7 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-/* The arrays lie behind the struct. The receiver points the pointers to them again. In a message from the
+/* The arrays follow the struct. The receiver sets the pointers to them again. In a message from the
  * same node they are right already; then the code does not write, and the line stays in both cores'
  * caches. */
 static void message_fix(struct ci_out *o, const struct ci_message *x)
@@ -142,8 +142,8 @@ static void message_future(struct ci_out *o, const struct ci_message *x)
 	       "\treturn (%s *)CkGen_waitFuture(ck_f, &ck_type_%s);\n}\n\n", n, n, n, n);
 }
 
-/* To CkMessage and back. A [packed] message cannot be one: only the table of an entry method says how its
- * message is packed, and the entry method does not know the type. */
+/* To CkMessage and back. A [packed] message cannot be one: only the table of an entry method has
+ * its pack functions, and the entry method does not know the type. */
 static void message_untyped(struct ci_out *o, const struct ci_message *x)
 {
 	const char *n = x->name;
@@ -276,7 +276,7 @@ static void creator(struct ci_out *o, const struct ci_chare *c, const char *suff
 	ci_put(o, "%s);\n", *first == '\0' && c->ctor->params == NULL ? "void" : "");
 }
 
-/* Declare what inserts and destroys elements one by one. */
+/* Declare the functions that insert and destroy elements one by one. */
 static void insertion(struct ci_out *o, const struct ci_chare *c)
 {
 	const char *n = c->name;
@@ -359,8 +359,8 @@ static void answering_stub(struct ci_out *o, const struct ci_chare *c, const str
 	ci_put(o, ");\n");
 }
 
-/* A stub that calls one element. Its form without options passes the proxy's parts separately, so that
- * they travel in registers. */
+/* A stub that calls one element. Its form without options passes the proxy's members separately, in
+ * registers. */
 static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "void %s_%s_opt(const CkEntryOptions *ck_o, CProxyElement_%s ck_to", c->name,
@@ -428,9 +428,10 @@ static void chare(struct ci_out *o, const struct ci_chare *c)
 	ci_put(o, "\n");
 }
 
-/* A handler has `self` whether it needs it or not. Neither gcc nor clang takes over `unused` from a
- * prototype's parameter to the definition, so only a pragma spares the program a "(void)self;" in such
- * handlers. It holds for what follows in the same file; other files of the program keep the warning. */
+/* A handler has `self` whether it needs it or not. Neither gcc nor clang applies `unused` of a
+ * prototype's parameter to the definition, so only a pragma spares the program a "(void)self;" in
+ * such handlers. It holds for the following code in the same file; other files of the program keep
+ * the warning. */
 static void unused_self(struct ci_out *o)
 {
 	ci_put(o, "/* Handlers need not use their parameters. To be warned of unused ones all the same, define\n"

@@ -10,11 +10,12 @@
  *   first array, string or packed object, 16-aligned
  *   second one, 16-aligned ...
  *
- * An array of 1 kB or more is 64-aligned (CkGen_place), so the place of the first one depends on its
- * length. If that length is more than one number or one parameter, the struct has its offset, too.
+ * An array of 1 kB or more is 64-aligned (CkGen_place), so the offset of the first one depends on
+ * its length. If that length is more than one number or one parameter, the struct contains the
+ * offset, too.
  *
- * There is no struct when it would be empty. The struct has no lengths: they are values or follow from
- * values. Only for an array of packed objects does it have their number. A nocopy array is a value, a
+ * There is no struct when it would be empty. The struct has no lengths, which are values or follow
+ * from values, except the number of packed objects in an array. A nocopy array is a value, a
  * CkGenNcpy, and the runtime may append its data to the payload.
  */
 #include "gen.h"
@@ -35,7 +36,7 @@ static void readonlies(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "\n");
 }
 
-/* Only the program knows how long the arrays are; where they begin is the runtime's. */
+/* Only the program knows the arrays' lengths; the runtime knows where they begin. */
 static void message_fits(struct ci_out *o, const struct ci_message *x)
 {
 	ci_put(o, "static bool ck_fits_%s(const void *ck_m, size_t ck_bytes)\n{\n", x->name);
@@ -514,7 +515,7 @@ static void entry_want(struct ci_out *o, const struct ci_entry *e)
 	}
 }
 
-/* The columns that say what a call carries. */
+/* The columns about a call's parameters. */
 static void entry_call(struct ci_out *o, const struct ci_entry *e)
 {
 	bool any_count = e->want == NULL || gen_target_array(e) != NULL;
@@ -715,8 +716,8 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "};\n");
 }
 
-/* A chare may be called `main`. C has no room for a type and a function of one name, so the function is
- * called ck_main, and only the linker knows it as main. */
+/* A chare may be called `main`. C has no type and function of one name, so the function is called
+ * ck_main, and only the linker knows it as main. */
 static void main_function(struct ci_out *o, const struct ci_module *m)
 {
 	ci_put(o, "\n#ifndef CK_NO_MAIN\n/* the program's main() */\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_int.h: what gen_def.c, gen_pack.c and gen_sdag.c offer each other. What the files of gen_sdag.c share is in sdag_int.h.
+ * gen_int.h: shared by gen_def.c, gen_pack.c and gen_sdag.c. sdag_int.h is for the files of
+ * gen_sdag.c.
  */
 #ifndef CI_GEN_INT_H
 #define CI_GEN_INT_H
@@ -19,8 +20,8 @@ void gen_prepare(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 /** Print the payload's struct and the trampolines that call the handler. */
 void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
-/** Print the struct that e's trampoline fills. Entry methods with a body, and those that a `when` waits for,
- * have no handler. */
+/** Print the struct that e's trampoline fills. Entry methods with a body, and those that a `when`
+ * waits for, have no handler. */
 void gen_inputs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
 /** How many members of that struct are pointers into the call; ck_pointers_X_f lists them. */
@@ -29,22 +30,24 @@ bool gen_has_pointers(const struct ci_entry *e);
 
 /** Print the state machine of e's body: its run, its functions, its constants. */
 void gen_body(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
-/** Print the table of the chare's bodies by entry, ck_bodies_X. False: it has none, and there is no table. */
+/** Print the table of the chare's bodies by entry, ck_bodies_X. False: it has none, and there is no
+ * table. */
 bool gen_bodies(struct ci_out *o, const struct ci_chare *c);
 
-/** A call of e may be plain: no parameter but values, and no attribute that delivery must see. */
+/** A call of e may be plain: no parameter but values, and no attribute that delivery must check. */
 bool gen_is_call_plain(const struct ci_chare *c, const struct ci_entry *e);
 
-/** ck_fits_X_f, the function that checks a payload that came from another process; "NULL": its size tells. */
+/** ck_fits_X_f, the function that checks a payload from another process; "NULL": its size is
+ * enough. */
 const char *gen_fits(struct ci *ci, const struct ci_chare *c, const struct ci_entry *e);
 
-/** There is ck_came_X_f, which does that and calls the handler: nothing else would have to look at the call. */
+/** There is ck_came_X_f, which does that and calls the handler: no other check is needed. */
 bool gen_has_came(const struct ci_chare *c, const struct ci_entry *e);
 
 /** The program packs one of the parameters. */
 bool gen_has_pup(const struct ci_entry *e);
 
-/** What the chare's table has: the functions that call X_pup and X_on_arrived, or "NULL". */
+/** For the chare's table: the functions that call X_pup and X_on_arrived, or "NULL". */
 const char *gen_chare_pup(struct ci *ci, const struct ci_chare *c);
 const char *gen_chare_padding(struct ci *ci, const struct ci_chare *c);
 const char *gen_chare_arrived(struct ci *ci, const struct ci_chare *c);

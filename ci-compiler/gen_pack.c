@@ -12,7 +12,7 @@ static bool is_pup(const struct ci_param *q)
 	return q->type.class_ == CI_PUP;
 }
 
-/* Only the call knows the parameter's size, so it lies behind the struct. */
+/* Only the call knows the parameter's size, so it follows the struct. */
 static bool is_block(const struct ci_param *q)
 {
 	return q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_STRING || is_pup(q);
@@ -57,8 +57,8 @@ static bool is_length_simple(const struct ci_entry *e, const struct ci_param *q)
 	return q->length.from + 1 == q->length.to && gen_is_plain(&q->length, e);
 }
 
-/* The struct has the block's offset if the handler's side cannot easily tell it: another block lies before
- * it, or its place depends on a length that is more than one number or parameter. */
+/* The struct has the block's offset if the handler's side cannot easily compute it: another block
+ * precedes it, or its offset depends on a length that is more than one number or parameter. */
 static bool is_offset_stored(const struct ci_entry *e, const struct ci_param *q)
 {
 	return q != first_block(e) || (is_placed(q) && !is_length_simple(e, q));
@@ -211,7 +211,7 @@ static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct
 	ci_put(o, "\n");
 }
 
-/* A call whose index is one number takes the way of calls with values only (gen_opens). */
+/* A call whose index is one number is opened like calls with values only (gen_opens). */
 static void open_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *to, const char *bytes)
 {
 	const bool one_number = c->nd == 1 && !(e->attrs & CI_CHANNEL);
@@ -258,8 +258,8 @@ static void pack_value(struct ci_out *o, const struct ci_param *q)
 		ci_put(o, "\tck_a->%s = %s;\n", n, n);
 }
 
-/* Zero the padding and the gap before the first array, then store the values. The memory's old contents
- * must not travel. */
+/* Zero the padding and the gap before the first array, then store the values. The memory's old
+ * contents must not be sent. */
 static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const struct ci_param *b = first_block(e);
@@ -277,7 +277,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 			ci_put(o, "\tck_a->ck_off_%s = ck_off_%s;\n", b->name, b->name);
 }
 
-/* Zero what lies between two blocks. */
+/* Zero the gap between two blocks. */
 static void pack_gap(struct ci_out *o, const struct ci_param *q, const struct ci_param *before)
 {
 	const char *n = q->name;
@@ -341,8 +341,8 @@ static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct 
 	ci_put(o, ");\n\treturn ck_m;\n}\n\n");
 }
 
-/* `opens`: the function ck_open_X_f, which sends a call of one element; it is in the queue while it is being filled,
- * or is closed then. Else ck_pack_X_f, which returns the payload. */
+/* `opens`: the function ck_open_X_f, which sends a call of one element; it is filled in the queue,
+ * or closed then. Else ck_pack_X_f, which returns the payload. */
 static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
 {
 	const struct ci_param *before = NULL;
@@ -507,7 +507,8 @@ static void args_pointer(struct ci_out *o, const struct ci_chare *c, const struc
 	       c->name, e->name, c->name, e->name);
 }
 
-/* Ask where the nocopypost arrays go. A call that has to wait for a buffer is kept and run again. */
+/* Ask for the buffers of the nocopypost arrays. A call that has to wait for one is kept and run
+ * again. */
 static void call_post(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "\tCkNcpyBufferPost ck_p[%d];\n\n\t(void)ck_a;\n"
@@ -543,7 +544,8 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 	handler_tail(o, e);
 }
 
-/* ---- what came from another process ------------------------------------------------------------ */
+/* ---- checks of calls from other processes
+ * ----------------------------------------------------- */
 
 /* The offset of a block, as in block_at. */
 static const char *block_offset(struct ci *ci, const struct ci_entry *e, const struct ci_param *q)
@@ -576,7 +578,8 @@ static bool names_param(const struct ci_expr *x, const struct ci_entry *e)
 	return false;
 }
 
-/* All names are readonlies, on which all PEs agree before any call is handled; creations may come before. */
+/* All names are readonlies, on which all PEs agree before any call is handled; creations may come
+ * before. */
 static bool is_readonly(const struct ci_expr *x, const struct ci_module *m)
 {
 	for (const struct ci_tok *t = x->from; t != x->to; t++) {
@@ -590,9 +593,9 @@ static bool is_readonly(const struct ci_expr *x, const struct ci_module *m)
 	return true;
 }
 
-/* The length, as an expression of locals. It may also be a constant of the program, which only the C compiler knows
- * as one. Other variables may differ between PEs, and the handler's side does not need them; then the place alone
- * is checked. */
+/* The length, as an expression of locals. It may also be a constant of the program, which only the
+ * C compiler knows. Other variables may differ between PEs, and the handler's side does not need
+ * them; then only the position is checked. */
 static void fits_length(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
 			const struct ci_param *q)
 {
@@ -750,7 +753,7 @@ static void post_table(struct ci_out *o, const struct ci_chare *c, const struct 
 	       "ck_postnames_%s\n};\n\n", x, x, gen_count_posted(e), x, x);
 }
 
-/* Print the function that asks the program where the arrays go: it calls X_on_f_post. */
+/* Print the function that asks the program for the arrays' buffers: it calls X_on_f_post. */
 static void post(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "static void ck_post_%s_%s(void *ck_self, void *ck_m, CkNcpyBufferPost *ck_p)\n{\n",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_pup.c: prints what belongs to `pup X;`: the declarations of X_pup and X_on_arrived, X_pup itself if there is
- * a list of fields, and the functions by which the runtime calls them.
+ * gen_pup.c: prints the code of `pup X;`: the declarations of X_pup and X_on_arrived, X_pup itself
+ * if there is a list of fields, and the functions by which the runtime calls them.
  *
- * X_on_arrived is called only if the .ci file says so. A weak symbol would need no word there, but a weak
- * reference takes no member out of a static library, so a function there would never be called, silently.
- * Without the word, X_on_arrived is declared as something else, so that a program that writes the function
- * all the same does not compile.
+ * X_on_arrived is called only if the .ci file says so. A weak symbol would not need that, but a
+ * weak reference takes no member out of a static library, so a function there would silently never
+ * be called. Without the attribute, X_on_arrived is declared as something else, so that a program
+ * that defines the function does not compile.
  */
 #include "gen.h"
 #include "gen_int.h"
@@ -55,9 +55,10 @@ void gen_pup_declarations(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "\n");
 }
 
-/* ---- what the C compiler checks ------------------------------------------------------------------- */
+/* ---- checks by the C compiler
+ * -------------------------------------------------------------------- */
 
-/* No macro: gcc would report the place of the macro. */
+/* No macro: gcc would report the macro's position. */
 static void check(struct ci_out *o, const struct ci_tok *at, const char *condition, const char *text)
 {
 	static const char *const assertions[] = {"static_assert", "_Static_assert"};
@@ -70,7 +71,7 @@ static void check(struct ci_out *o, const struct ci_tok *at, const char *conditi
 	ci_put(o, "#endif\n");
 }
 
-/* Each field begins where the one before it ends. */
+/* Each field begins where the previous one ends. */
 static void check_place(struct ci_out *o, const struct ci_pup *x, const struct ci_pup_field *before,
 			const struct ci_pup_field *f)
 {
@@ -103,8 +104,8 @@ static bool has_brackets(const struct ci_pup_field *f)
 	return f->dims.from != f->dims.to;
 }
 
-/* An array behind a typedef cannot stand in the initializer of check_none_hidden. A pointer behind one would be
- * copied as bytes. */
+/* An array type behind a typedef cannot be in the initializer of check_none_hidden. A pointer type
+ * behind one would be copied as bytes. */
 static void check_kind(struct ci_out *o, const struct ci_pup *x, const struct ci_pup_field *f)
 {
 	const char *value = ci_fmt(o->ci, "((%s *)0)->%s", x->text, f->name);
@@ -143,9 +144,10 @@ static void check_types(struct ci_out *o, const struct ci_pup *x)
 	ci_put(o, "}\n");
 }
 
-/* A small field may hide in what looks like padding: then the struct has more fields than the list. The compiler
- * counts them. It counts by place, so it complains about the struct's last fields, which have no value then, and
- * about values that are one field too far; the function's name says what is meant. */
+/* A small field may hide in what looks like padding: then the struct has more fields than the list.
+ * The compiler counts them by position, so it complains about the struct's last fields, which have
+ * no value then, and about values that are one field too far; the function's name says what is
+ * meant. */
 static void check_none_hidden(struct ci_out *o, const struct ci_pup *x)
 {
 	ci_put(o, "static inline __attribute__((unused)) void ck_%s_has_a_field_that_is_missing_in_pup_%s(%s *self)"
@@ -266,7 +268,8 @@ void gen_message_pup(struct ci_out *o, const struct ci_message *x)
 	       x->name, x->name);
 }
 
-/* ---- how the runtime calls them ---------------------------------------------------------------------- */
+/* ---- called by the runtime
+ * ----------------------------------------------------------------------- */
 
 /* Inline, since it may be unused. */
 void gen_pups(struct ci_out *o, const struct ci_module *m)

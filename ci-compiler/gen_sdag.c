@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_sdag.c: prints the bodies of Structured Dagger as state machines. What lives across a `when` lies in
- * a struct, the body's run: parameters, calls that whens have taken, variables of `for`. The function goes
- * on where the run says, until it has to wait again or ends:
+ * gen_sdag.c: prints the bodies of Structured Dagger as state machines. A struct, the body's run,
+ * has everything that lives across a `when`: parameters, calls that whens have taken, variables of
+ * `for`. The function continues at the run's position, until it has to wait again or ends:
  *
  *   struct ck_run_X_f { CkGenRun ck; CkGenSlot ck_slot[n]; struct ck_in_X_f ck_in; ... };
  *   static bool ck_go_X_f(void *ck_self, CkGenRun *ck_run)
@@ -13,10 +13,10 @@
  * changed. Around regions `if`, `while` and `for` become jumps. The user's text keeps its line and column
  * of the .ci file.
  *
- * If the parts of an `overlap` are plain code or whens around plain code, the body itself takes the calls
- * in the order in which they come. Other overlaps, and a `forall` that waits, give each part a run and a
- * function of its own: ck_go_X_f_N. There the variables around it are constant; they stay in the run
- * around it.
+ * If the branches of an `overlap` are plain code or whens around plain code, the body itself takes
+ * the calls in the order of arrival. Other overlaps, and a `forall` that waits, give each branch a
+ * run and a function of its own: ck_go_X_f_N. There the variables around it are constant; they stay
+ * in the run around it.
  */
 #include "sdag_int.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- the functions ----------------------------------------------------------------------------- */
 
-/* At the end, because the places are known only there. */
+/* At the end, because only then the positions are known. */
 static void jumps(const struct machine *m)
 {
 	int i = 0;
@@ -142,7 +142,8 @@ static void place_table(const struct machine *m)
 	ci_put(m->o, "};\n");
 }
 
-/* Where the runtime finds what it puts into the run: the parameters of the call, the number of the part. */
+/* The offset in the run of the runtime's input: the parameters of the call, the number of the
+ * branch. */
 static const char *input_of(const struct machine *m)
 {
 	struct ci *ci = m->o->ci;
@@ -171,7 +172,7 @@ static void body_constant(const struct machine *m)
 	       m->n_parts != 0 ? ci_fmt(o->ci, "ck_parts%s", m->suffix) : "NULL", m->n_parts);
 }
 
-/* The bodies of parts stand before the one that starts them. */
+/* The bodies of branches precede the one that starts them. */
 static void body_constants(const struct machine *m)
 {
 	if (m == NULL)

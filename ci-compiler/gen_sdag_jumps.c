@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_sdag_jumps.c: statements around one that waits: `if`, `while` and `for` become jumps. Which statement is printed by
- * which function.
+ * gen_sdag_jumps.c: statements around one that waits: `if`, `while` and `for` become jumps.
+ * Dispatches each statement to the function that prints it.
  */
 #include "sdag_int.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- if, while, for ---------------------------------------------------------------------------- */
 
-/* Set ck_go to whether what the user wrote is true. */
+/* Set ck_go to the truth of the user's condition. */
 static void decide(const struct machine *m, const struct scope *scope, const struct ci_expr *x, int depth)
 {
 	sdag_region(m, scope, depth);
@@ -38,7 +38,7 @@ static void if_(struct machine *m, const struct ci_sdag *x, const struct at *at,
 	ci_put(m->o, "ck_end%d:;\n", x->number);
 }
 
-/* Print a loop: until when it goes on, which may be empty, its body, and what comes before the next turn. */
+/* Print a loop: its condition, which may be empty, its body, and the step before the next turn. */
 static void loop(struct machine *m, const struct ci_sdag *x, const struct ci_expr *until,
 		 const struct ci_expr *step, const struct at *at, int depth)
 {
@@ -136,7 +136,7 @@ static void statement(struct machine *m, const struct ci_sdag *x, const struct a
 	}
 }
 
-/* Those that do not wait, up to the next one that does, share a region. */
+/* Statements that do not wait share a region, up to the next one that does. */
 void sdag_statements(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth)
 {
 	while (x != NULL) {

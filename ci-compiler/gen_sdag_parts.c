@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gen_sdag_parts.c: an `overlap` whose parts wait by themselves, and a `forall`: each part has a machine of its own. */
+/* gen_sdag_parts.c: an `overlap` whose branches wait by themselves, and a `forall`: each branch has
+ * a machine of its own. */
 #include "sdag_int.h"
 
 struct ci_sdag *sdag_alone(struct ci *ci, const struct ci_sdag *x)
@@ -18,7 +19,8 @@ const char *sdag_part_suffix(struct ci *ci, const struct ci_chare *c, const stru
 	       ci_fmt(ci, "%d_%s_%s", part->number, c->name, e->name);
 }
 
-/* Note the machine of a part, or of the parts of a forall. Returns its number among the parts of m. */
+/* Note the machine of a branch, or of the branches of a forall. Returns its number among those of
+ * m. */
 static int new_part(struct machine *m, const struct ci_sdag *forall, const struct ci_sdag *part,
 		    const struct scope *scope)
 {

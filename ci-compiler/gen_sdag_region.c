@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_sdag_region.c: regions: braces around what does not wait. A region begins with a variable for each one in scope,
- * set from the run, and ends with storing those that the text in it names. The notes of a machine are here, too: where
- * it waits, and what lies in its run there.
+ * gen_sdag_region.c: regions: braces around code that does not wait. A region begins with a
+ * variable for each one in scope, set from the run, and ends with storing those that its text
+ * names. The notes of a machine are here, too: where it waits, and the contents of its run there.
  */
 #include "sdag_int.h"
 
@@ -21,7 +21,8 @@ int sdag_new_place(struct machine *m, const struct ci_sdag *x, const struct at *
 	return ++m->n_places;
 }
 
-/* Note that something lies in the run at `member` from here on: the parameters of a call, or a pointer. */
+/* Note that something lies in the run at `member` from here on: the parameters of a call, or a
+ * pointer. */
 int sdag_new_open(struct machine *m, int up, int slot, int first, const char *member, const char *bytes,
 		  const char *pointers)
 {
@@ -83,7 +84,8 @@ static const char *member_of(const struct machine *m, const struct scope *s)
 	       ci_fmt(m->o->ci, "ck_up%d->%s", s->level, s->member);
 }
 
-/* Begin a region: declare the variables in scope. Those of the runs around a part are constant. */
+/* Begin a region: declare the variables in scope. Those of the runs around a branch are
+ * constant. */
 void sdag_region(const struct machine *m, const struct scope *scope, int depth)
 {
 	PUT("{\n");

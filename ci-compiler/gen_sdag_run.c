@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gen_sdag_run.c: the struct of a run: what lives across a `when`. */
+/* gen_sdag_run.c: the struct of a run: everything that lives across a `when`. */
 #include "sdag_int.h"
 
 static void members_of_calls(struct ci_out *o, const struct ci_chare *c, const struct ci_sdag *x)
@@ -23,7 +23,7 @@ static void members_of_locals(struct ci_out *o, const struct ci_sdag *x)
 	}
 }
 
-/* What lives across a when, in these statements; but not in those of parts. */
+/* Everything in these statements that lives across a when; not in branches. */
 static void members(struct ci_out *o, const struct ci_chare *c, const struct ci_sdag *x)
 {
 	for (; x != NULL; x = x->next) {

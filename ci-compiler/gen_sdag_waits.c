@@ -17,13 +17,13 @@ bool sdag_waits(const struct ci_sdag *x)
 	       sdag_any_waits(x->other);
 }
 
-/* Once this part has begun, it runs to its end without waiting. */
+/* Once this branch has begun, it runs to its end without waiting. */
 static bool is_plain_part(const struct ci_sdag *x)
 {
 	return x->kind == CI_SDAG_WHEN ? !sdag_any_waits(x->body) : !sdag_waits(x);
 }
 
-/* The parts of x have runs of their own. */
+/* The branches of x have runs of their own. */
 bool sdag_has_parts(const struct ci_sdag *x)
 {
 	if (x->kind == CI_SDAG_FORALL)

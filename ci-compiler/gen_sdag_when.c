@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gen_sdag_when.c: `when`, `case`, and an `overlap` of plain parts: a place where the machine waits for calls. */
+/* gen_sdag_when.c: `when`, `case`, and an `overlap` of plain branches: the machine waits for
+ * calls. */
 #include "sdag_int.h"
 
 /* Set the numbers of the calls, which are evaluated once. */
@@ -75,7 +76,7 @@ static void taken(struct machine *m, const struct ci_sdag *when, int slot, const
 	PUT("CkGen_done(ck_run, %d, %d, %d);\n", slot, n, at->around);
 }
 
-/* Wait at a place, for the calls of x. */
+/* Wait for the calls of x. */
 static void wait_for(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth)
 {
 	const int place = sdag_new_place(m, x, at, at->slot, sdag_count_all_calls(x), x->tok->line);
@@ -127,7 +128,7 @@ void sdag_case(struct machine *m, const struct ci_sdag *x, const struct at *at, 
 	alternatives(m, x, at, depth);
 }
 
-/* Run the parts that do not wait first, then each `when` as its calls come. */
+/* Run the branches that do not wait first, then each `when` as its calls arrive. */
 void sdag_plain_overlap(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth)
 {
 	int n = 0;

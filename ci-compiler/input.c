@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input.c: reads the .ci file, directly or through the C preprocessor, and maps a place in that text
- * back to what the user sees.
+ * input.c: reads the .ci file, directly or through the C preprocessor, and maps a position in that
+ * text back to the original.
  *
- * The preprocessor prints `# 12 "file"` to say where the next line comes from, and the lexer takes
- * files and line numbers from these markers. The preprocessor also changes spaces and expands macros,
- * so columns differ. For an error, ckci therefore reads the original line again and looks in it for the
- * word at the place of the error.
+ * The preprocessor prints `# 12 "file"` to give the origin of the next line, and the lexer takes
+ * files and line numbers from these markers. The preprocessor also changes spaces and expands
+ * macros, so columns differ. For an error, ckci therefore reads the original line again and
+ * searches it for the word at the error's position.
  */
 #include "ci.h"
 
@@ -174,7 +174,8 @@ const char *ci_marker(struct ci *ci, const char *s, int *line_p)
 	return path;
 }
 
-/* ---- places --------------------------------------------------------------------------------- */
+/* ---- positions
+ * -------------------------------------------------------------------------------- */
 
 static bool word_char(char c)
 {
@@ -229,7 +230,8 @@ static const char *word_before(const char *s, const char *w)
 	return w;
 }
 
-/* Find the place `at` of the line s .. end in the original line p->start .. p->end, and set p->at. */
+/* Find the position `at` of the line s .. end in the original line p->start .. p->end, and set
+ * p->at. */
 static void find_column(struct ci_place *p, const char *s, const char *end, const char *at)
 {
 	bool behind = at == end || isspace((unsigned char)*at);

@@ -20,10 +20,10 @@ struct ci_out ci_out_open(struct ci *ci, const char *path);
 
 void ci_put(struct ci_out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** Print #line, so that the C compiler reports what follows at the place of `tok`. */
+/** Print #line, so that the C compiler reports the following at the position of `tok`. */
 void ci_put_line(struct ci_out *o, const struct ci_tok *tok);
 
-/** Print #line, so that the C compiler reports what follows in the generated file itself. */
+/** Print #line, so that the C compiler reports the following in the generated file itself. */
 void ci_put_line_back(struct ci_out *o);
 
 /** Write all `n` files, or none: write each under a temporary name, then rename them all. On failure

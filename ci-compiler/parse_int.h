@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse_int.h: what the files of the parser share: the position in the token list, the functions that
- * report errors, and those that continue after an error.
+ * parse_int.h: shared by the files of the parser: the position in the token list, the functions
+ * that report errors, and those that continue after an error.
  *
  * A rule that meets an error and cannot continue reports the error and returns false. Its caller's loop
  * over members or statements then skips to the start of the next one.

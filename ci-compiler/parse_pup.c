@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse_pup.c: the grammar rules for what is packed.
+ * parse_pup.c: the grammar rules of `pup`.
  *
  *   pup     := 'pup' packed ( { ',' packed } ';' | list [';'] )
  *   packed  := [ 'struct' | 'union' ] name [ '[' 'on_arrived' ']' ]

@@ -125,7 +125,7 @@ static bool cpp_type(struct parser *p, const struct ci_type *type)
 	return false;
 }
 
-/* A parameter travels as a copy, so it does not matter whether C++ would refer to the copy. */
+/* A parameter is sent as a copy, so it does not matter whether C++ would refer to the copy. */
 static void reference(struct parser *p, const struct ci_type *type)
 {
 	const char *name = p->t[1].kind == TOK_NAME ? p->t[1].s : "x";
@@ -137,7 +137,7 @@ static void reference(struct parser *p, const struct ci_type *type)
 	p->t++;
 }
 
-/* Types of Charm++ that have another name here, and mean the same. */
+/* Types of Charm++ with another name here and the same meaning. */
 static const struct { const char *name, *here; } other_names[] = {
 	{"CkArrayIndex1D", "int"}, {"CkArrayIndex2D", "CkIndex2D"},
 	{"CkArrayIndex3D", "CkIndex3D"}, {"CkArrayIndex4D", "CkIndex4D"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sdag_int.h: what the files share that print bodies of Structured Dagger (gen_sdag.c). They call in this order, from
- * the top down, but that statements contain statements:
+ * sdag_int.h: shared by the files that print bodies of Structured Dagger (gen_sdag.c). Each calls
+ * only later ones, except that statements contain statements:
  *
  *	gen_sdag.c         the functions, tables and constants of a body
  *	gen_sdag_run.c     the struct of its run
@@ -28,24 +28,25 @@ struct scope {
 	int level;                /* of the machine in whose run it lies */
 };
 
-/** A place where the machine waits, in the order of CkGenRun.at. */
+/** A point where the machine waits, in the order of CkGenRun.at. */
 struct place {
 	struct place *next;
-	const struct ci_sdag *x;  /* the statement with the calls; NULL: it waits for parts or buffers */
+	const struct ci_sdag *x;  /* the statement with the calls; NULL: it waits for branches or
+				   * buffers */
 	int slot, n;
 	int line;
 	int open;                 /* number of the innermost open thing; -1: none */
 };
 
-/** The function of a body, or of a part: of all parts of a forall. */
+/** The function of a body, or of a branch: of all branches of a forall. */
 struct machine {
 	struct ci_out *o;
 	const struct ci_chare *c;
 	const struct ci_entry *e;
 	struct machine *next;     /* all of the entry, the outer ones first */
-	const struct machine *up; /* around a part; NULL: the body */
+	const struct machine *up; /* around a branch; NULL: the body */
 	const struct ci_sdag *first;    /* its statements */
-	const struct ci_sdag *forall;   /* of which it is a part, or NULL */
+	const struct ci_sdag *forall;   /* of which it is a branch, or NULL */
 	const struct scope *scope;
 	int level;
 	const char *suffix;       /* "_X_f"; of a part "5_X_f"; of the parts of a forall "e5_X_f" */
@@ -53,11 +54,11 @@ struct machine {
 	int n_places;
 	int n_open;
 	const char *opens;        /* the printed constants of what is open somewhere */
-	const char *parts;        /* the printed table of its parts' bodies */
+	const char *parts;        /* the printed table of its branches' bodies */
 	int n_parts;
 };
 
-/** Where in a machine the printing has got to. */
+/** The current position of the printing in a machine. */
 struct at {
 	const struct scope *scope;
 	int slot;                 /* the first that is free */
@@ -65,7 +66,7 @@ struct at {
 	int open;
 };
 
-/** What a region has printed: variables that it names may have changed. */
+/** The code of a region: variables that it names may have changed. */
 struct printed {
 	const struct ci_sdag *from, *end;         /* statements */
 	const struct ci_expr *text;               /* or one text */
@@ -87,17 +88,18 @@ void sdag_indent(struct ci_out *o, int depth);
 bool sdag_waits(const struct ci_sdag *x);
 /** Of a list of statements. */
 bool sdag_any_waits(const struct ci_sdag *x);
-/** An overlap has parts that wait by themselves. */
+/** An overlap has branches that wait by themselves. */
 bool sdag_has_parts(const struct ci_sdag *x);
-/** The calls of one `when`; / of all in a list. */
+/** The number of calls of one `when`; sdag_count_all_calls: of all in a list. */
 int sdag_count_calls(const struct ci_sdag *when);
 int sdag_count_all_calls(const struct ci_sdag *x);
 
 /* ---- gen_sdag_region.c -------------------------------------------------------------------------- */
 
-/** Note that the machine waits here, for n calls from `slot` on; returns the number of the place. */
+/** Note that the machine waits here, for n calls from `slot` on; returns the position's number. */
 int sdag_new_place(struct machine *m, const struct ci_sdag *x, const struct at *at, int slot, int n, int line);
-/** Note that something lies in the run at `member` from here on: the parameters of a call, or a pointer. */
+/** Note that something lies in the run at `member` from here on: the parameters of a call, or a
+ * pointer. */
 int sdag_new_open(struct machine *m, int up, int slot, int first, const char *member, const char *bytes,
 		  const char *pointers);
 bool sdag_is_constant(const struct scope *s);
@@ -119,7 +121,7 @@ void sdag_bounds(const struct machine *m, const struct ci_sdag *x, int depth);
 
 void sdag_when(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth);
 void sdag_case(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth);
-/** An overlap without parts. */
+/** An overlap without branches. */
 void sdag_plain_overlap(struct machine *m, const struct ci_sdag *x, const struct at *at, int depth);
 
 /* ---- gen_sdag_parts.c --------------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ void sdag_forall(struct machine *m, const struct ci_sdag *x, const struct at *at
 
 /* ---- gen_sdag_jumps.c --------------------------------------------------------------------------- */
 
-/** Where the run has the variable of a `for` or `forall`; / the scope inside it. */
+/** The run's member for the variable of a `for` or `forall`; the second: the scope inside it. */
 const char *sdag_local_member(struct ci *ci, const struct ci_sdag *x, const struct ci_local *v);
 const struct scope *sdag_with_local(const struct machine *m, const struct ci_sdag *x, const struct ci_local *v,
 				    const struct scope *scope);
@@ -146,7 +148,7 @@ void sdag_statements(struct machine *m, const struct ci_sdag *x, const struct at
 int sdag_slots_in(const struct ci_sdag *x);
 void sdag_run_struct(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *suffix,
 		     const struct ci_sdag *first, const struct ci_sdag *forall, bool is_part);
-/** The structs of all parts in a list of statements. */
+/** The structs of all branches in a list of statements. */
 void sdag_part_structs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const struct ci_sdag *x);
 
 #endif
