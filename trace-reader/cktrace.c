@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cktrace.c: the command cktrace: reads the folder that a job has written under CK_TRACE, and converts it. */
+/* cktrace.c: the command cktrace: reads the folder that a job has written under CK_TRACE, and
+ * converts it. */
 #include "model.h"
 
 #include <errno.h>

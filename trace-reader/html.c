@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * html.c: a trace as one page that any browser shows. The page needs nothing else: its style, its scripts and all
- * data are in it, and its policy forbids it to load anything.
+ * html.c: a trace as one page for any browser. The page is self-contained: its style, its scripts
+ * and all data are in it, and its policy forbids it to load anything.
  *
- * The page's own files are in page/; page.S brings them into cktrace. page.html has a mark where each other part goes.
- * What a PE did is in the form of page_data.c. All else, such as names and sums, is one object of JSON.
+ * The page's own files are in page/; page.S embeds them in cktrace. page.html has a mark for each
+ * other section. A PE's data has the form of page_data.c. Names, sums and the like are one object
+ * of JSON.
  */
 #include "page.h"
 #include "sums.h"
@@ -22,7 +23,7 @@ extern const char page_html[], page_html_end[], page_css[], page_css_end[], page
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 
-/* Bytes of the character that begins here; 0: it is none in UTF-8. */
+/* Bytes of the character that begins here; 0: invalid UTF-8. */
 static int utf8_bytes(const unsigned char *c)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -193,7 +194,8 @@ static void print_job(FILE *f, const struct job *j, const struct page_names *nam
 	sums_free(&sums);
 }
 
-/* ---- how much goes into the page ---------------------------------------------------------------------- */
+/* ---- the size of the page
+ * ----------------------------------------------------------------------------- */
 
 static void write_pes(struct page_data *d)
 {
@@ -210,8 +212,8 @@ static void write_pes(struct page_data *d)
 	}
 }
 
-/* How short bars must be to become blocks, for all to fit: blocks of a length for which that many would fit, and
- * then twice as long until they do. */
+/* The length below which bars become blocks, so that all fit: first one at which that many blocks
+ * would fit, then doubled until they do. */
 static void fit(struct page_data *d, uint64_t most)
 {
 	const int64_t end = d->j->end_ns;

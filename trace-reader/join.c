@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join.c: which send belongs to which handler, and one clock for all hosts.
+ * join.c: matches sends and handlers, and aligns the clocks of all hosts.
  *
- * Most messages carry a number of their sender, so the trace says it. The others (TRACE_KEYED), and puts, keep
- * their order among those with the same ends and the same key: the k-th that was sent is the k-th that was handled.
- * Where the beginning of a ring is gone, they are counted from the end; a send that is later than the handler it
- * would go to was still under way when the trace ended, and is passed over. So no arrow runs backward. That holds
- * even where priorities let such messages overtake each other: the k-th handler has at least k sends before it.
+ * Most messages carry a number of their sender. The others (TRACE_KEYED), and puts, keep their
+ * order among those with the same ends and the same key: the k-th that was sent is the k-th that
+ * was handled. If the beginning of a ring is lost, they are counted from the end; a send that is
+ * later than its handler was still under way when the trace ended, and is skipped. So no arrow runs
+ * backward. That holds even where priorities let such messages overtake each other: the k-th
+ * handler has at least k earlier sends.
  *
- * Clocks of hosts: a message is handled after it was sent. Messages in both directions between two hosts thus
- * bound the difference of their clocks from both sides, as closely as the fastest of all these messages; the middle
- * is taken. If no difference fits the whole run, because the clocks run at different speeds, a line is taken, the one
- * that stays away from all bounds as far as possible. All messages are bounds whose ends are joined without looking
- * at the clocks.
+ * Clocks of hosts: a message is handled after it was sent. Messages in both directions between two
+ * hosts thus bound the difference of their clocks from both sides, as closely as the fastest of
+ * them; the middle is taken. If no constant difference fits the whole run, because the clocks run
+ * at different rates, a line is taken, the one with the largest distance from all bounds. Bounds
+ * are all messages that are matched without using the clocks.
  */
 #include "model.h"
 
@@ -80,8 +81,8 @@ static bool is_handled(const struct trace_record *r)
 	       (r->kind == TRACE_BEGIN && (r->flags & TRACE_DIRECT));
 }
 
-/* The message with this number of PE `from`, whose sends are messages first .. first + n - 1, with rising
- * numbers. */
+/* The message with this number of PE `from`, whose sends are messages first .. first + n - 1, with
+ * rising numbers. */
 static struct message *find_numbered(struct job *j, const size_t *first, int from, uint32_t seq)
 {
 	const struct pe_trace *p = &j->pes[from];
@@ -150,7 +151,7 @@ static void join_numbered(struct job *j)
 
 /* ---- messages without one, puts ----------------------------------------------------------------------- */
 
-/* Clocks differ by less: that of a good crystal by 1e-4; a speed that was measured in a short run adds to it. */
+/* Clocks differ by less: a good crystal's by 1e-4; a rate measured in a short run adds to it. */
 static const double SLOPE_MOST = 0.01;
 enum { SLOPE_STEPS = 100 };          /* (2/3)^100 of that is left: 1e-19 */
 
@@ -222,7 +223,7 @@ static int32_t target(const struct job *j, const bool *to_node, const struct tra
 	return -2 - j->pes[pe].head->node;
 }
 
-/* A put's receiver does not say who has sent it; a channel has one sender. */
+/* A put's receiver does not record the sender; a channel has one sender. */
 static void list_ends(const struct job *j, bool puts, struct ends *sent, struct ends *taken)
 {
 	bool *to_node = for_nodes(j);
@@ -295,7 +296,7 @@ static size_t group_end(const struct ends *e, size_t i)
 	return k;
 }
 
-/* Those of which the trace has all, or those of which something is missing. */
+/* Those that the trace has completely, or those of which some are missing. */
 static void join_ordered(struct job *j, bool puts, bool of_whole)
 {
 	struct ends sent = { 0 }, taken = { 0 };
@@ -361,8 +362,8 @@ static struct bounds bounds_of(const struct job *j, int number)
 	return b;
 }
 
-/* How far a line of this slope can stay away from all bounds, and where it lies then. Below 0: it breaks some.
- * Infinite: the bounds are on one side only. */
+/* The distance that a line of this slope can keep from all bounds, and its shift then. Below 0: it
+ * violates some. Infinite: the bounds are on one side only. */
 static double margin(const struct bounds *b, double slope, double *shift_p)
 {
 	double low = -INFINITY, high = INFINITY;
@@ -379,7 +380,7 @@ static double margin(const struct bounds *b, double slope, double *shift_p)
 	return (high - low) / 2;
 }
 
-/* The margin first rises with the slope and then falls, so each step can leave out a third. */
+/* The margin first rises with the slope and then falls, so each step can exclude a third. */
 static void fit_line(const struct bounds *b, struct host *h)
 {
 	double from = -SLOPE_MOST, to = SLOPE_MOST, shift;
@@ -434,7 +435,7 @@ static bool talks_to_aligned(const struct job *j, int host)
 	return false;
 }
 
-/* First those that talk to a host that is aligned. */
+/* First those that exchange messages with an aligned host. */
 static void align_hosts(struct job *j)
 {
 	j->hosts[0].aligned = true;
@@ -451,7 +452,8 @@ static void align_hosts(struct job *j)
 
 /* ---- all together ------------------------------------------------------------------------------------- */
 
-/* An arrow that would still run backward, between hosts whose clocks neither line fits, is none. */
+/* An arrow that would still run backward, between hosts whose clocks neither line fits, is
+ * dropped. */
 static void index_messages(struct job *j)
 {
 	for (size_t i = 0; i < j->n_messages; i++) {

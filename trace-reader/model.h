@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model.h: a job's trace in memory: the files of its PEs, one clock for all of them, and which message came from
- * where. cktrace.c calls the stages in this order: trace_read, trace_join; then a writer walks.
+ * model.h: a job's trace in memory: the files of its PEs, one clock for all of them, and the origin
+ * of each message. cktrace.c calls the stages in this order: trace_read, trace_join; then a writer
+ * walks the records.
  *
  *   read.c          the files, mapped and checked
  *   join.c          sends and handlers joined, clocks of several hosts aligned
@@ -21,7 +22,7 @@
 
 enum { NONE = -1 };
 
-/** A message, or a put, from its sender to the place where it was first handled. */
+/** A message, or a put, from its sender to the PE where it was first handled. */
 struct message {
 	int32_t from, to;            /* PEs; NONE: the trace does not have that end */
 	uint32_t sent, taken;        /* records of these PEs */
@@ -38,7 +39,7 @@ struct pe_trace {
 	const struct trace_record *ring;
 	uint64_t first;              /* number of the oldest record that is there */
 	uint32_t n;                  /* records that are there */
-	bool whole;                  /* nothing is missing: neither has the ring wrapped nor was it off */
+	bool whole;                  /* complete: the ring has not wrapped and was never off */
 	int host;
 	struct names names[TRACE_NAME_KINDS];
 	uint16_t *event;             /* [names[TRACE_NAME_EVENT].n]: their numbers in the job */
@@ -46,7 +47,7 @@ struct pe_trace {
 	size_t mapped;
 };
 
-/** PEs whose clocks are one clock. */
+/** PEs that share one clock. */
 struct host {
 	uint64_t id;
 	double ns_per_tick;
@@ -90,13 +91,13 @@ const char *trace_name_of(const struct pe_trace *p, enum trace_name_kind kind, u
 /** By the first PE that has it; never NULL. Entries and handlers have one number on all PEs. */
 const char *trace_any_name(const struct job *j, enum trace_name_kind kind, unsigned id);
 
-/** PEs number the program's events as they come: the number in job.events of a PE's number. */
+/** PEs number the program's events in order of use: the number in job.events of a PE's number. */
 unsigned trace_event_of(const struct pe_trace *p, unsigned id);
 
-/** Memory, or the end of the process. */
+/** Returns p, or ends the process if it is NULL. */
 void *need(void *p);
 
-/** Read a folder; a line and exit code 1 if it has no trace. */
+/** Read a folder; prints a line and exits with code 1 if it has no trace. */
 void trace_read(struct job *j, const char *folder);
 void trace_join(struct job *j);
 void trace_free(struct job *j);
@@ -134,12 +135,13 @@ size_t n_names(const struct job *j, enum trace_name_kind kind);
 void trace_walk(const struct job *j, const struct pe_trace *p, const struct walker *w);
 const char *span_name(const struct pe_trace *p, const struct span *s);
 
-/* ---- writers: a line and exit code 1 when the file cannot be written ------------------------------- */
+/* ---- writers: print a line and exit with code 1 when the file cannot be written
+ * ------------------- */
 
 void write_perfetto(const struct job *j, FILE *f);
 void write_projections(const struct job *j, const char *folder);
 void write_otf2(const struct job *j, const char *folder);
-/** At most so many MB of what the PEs did; the page and stderr say what that leaves out. */
+/** At most this many MB of the PEs' data; the page and stderr say what is left out. */
 void write_html(const struct job *j, FILE *f, unsigned mb);
 void write_summary(const struct job *j, FILE *f);
 FILE *open_output(const char *name);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otf2.c: a trace as an OTF2 archive, which Vampir and the tools around Score-P read. It is written through
- * libotf2; where that is missing the Makefile takes otf2_none.c instead.
+ * otf2.c: a trace as an OTF2 archive, for Vampir and the tools around Score-P. It is written
+ * through libotf2; if that is missing the Makefile uses otf2_none.c instead.
  *
- * A host is a node of the system tree, a node of the job a location group, a PE a location. Entries, the runtime's
- * handlers, functions of puts, idle times and the program's own spans are regions. Counters of the program are
- * metrics, its marks are markers.
+ * A host is a node of the system tree, a node of the job a location group, a PE a location.
+ * Entries, the runtime's handlers, functions of puts, idle times and the program's own spans are
+ * regions. Counters of the program are metrics, its marks are markers.
  *
- * A message is a pair of MpiSend and MpiRecv, and PEs are the ranks: these are the records from which readers draw
- * arrows between two moments. Records of one-sided transfers have only the sender's time, so puts are pairs, too, in
- * a communicator of their own. Readers match pairs by ranks, communicator and tag, in their order. Messages are
- * handled in any order, so the tag is the message's number. A message of which the trace has one end only is left
- * out, because readers take such a record for an error of the program.
+ * A message is a pair of MpiSend and MpiRecv, and PEs are the ranks: readers draw arrows between
+ * two moments from these records. Records of one-sided transfers have only the sender's time, so
+ * puts are pairs, too, in a communicator of their own. Readers match pairs by ranks, communicator
+ * and tag, in order. Messages are handled in any order, so the tag is the message's number. A
+ * message with only one end in the trace is left out, because readers report such a record as an
+ * error of the program.
  */
 #include "model.h"
 
@@ -24,10 +25,11 @@ enum { GROUP_LOCATIONS, GROUP_PES };
 /* Regions: these two, then entries, handlers and the program's events, by their numbers. */
 enum { REGION_IDLE, REGION_PUT, REGION_FIRST };
 enum { NS_PER_S = 1000000000, INDICES = 3 };
-/* What a name of the program may stand for. */
+/* What a name of the program represents. */
 enum use_kind { USE_REGION, USE_METRIC, USE_MARK, USE_KINDS };
 
-/* The names that stand for one of these, numbered as they come: readers want definitions without gaps. */
+/* The names with one of these uses, numbered consecutively: readers want definitions without
+ * gaps. */
 struct use {
 	uint32_t *number;            /* [j->events.n]: 1 + its number; 0: none yet */
 	unsigned *event;             /* [n]: by its number */
@@ -54,7 +56,7 @@ struct otf2 {
 
 /* ---- errors ------------------------------------------------------------------------------------------- */
 
-/* Every error of OTF2 comes here first. Its own line would name its source file. */
+/* OTF2 reports every error here first. Its own line would name its source file. */
 static OTF2_ErrorCode on_error(void *arg, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
 			       const char *format, va_list values)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otf2_none.c: instead of otf2.c, where the headers or the library of OTF2 are missing. */
+/* otf2_none.c: replaces otf2.c if the headers or the library of OTF2 are missing. */
 #include "model.h"
 
 #include <stdlib.h>

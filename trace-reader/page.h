@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page.h: between html.c, which writes the page, and page_data.c, which writes what a PE did into it. The page's own
- * half is page/data.js, which reads what page_data.c writes.
+ * page.h: between html.c, which writes the page, and page_data.c, which writes a PE's data into it.
+ * The page's page/data.js reads that data.
  */
 #ifndef PAGE_H
 #define PAGE_H
 
 #include "model.h"
 
-/** The names of a job, in one table: first a name for each kind of span, then entries, handlers and the events of
- * the program. Each PE has numbers of its own for events; here equal names have one number. */
+/** The names of a job, in one table: first a name for each kind of span, then entries, handlers and
+ * the events of the program. Each PE numbers events itself; here equal names have one number. */
 struct page_names {
 	size_t n_entries, n_handlers, n_events;
 	const char **event;              /* [n_events] */
@@ -23,10 +23,10 @@ unsigned page_name_of(const struct page_names *names, const struct pe_trace *p, 
 
 enum { PAGE_DEPTH_MOST = 24 };       /* bars inside so many others are left out */
 
-/** What a page does not show one by one. */
+/** What a page does not show individually. */
 struct page_left_out {
 	int64_t shorter_ns;              /* bars shorter than that may be drawn as blocks; 0: none are */
-	uint64_t bars, blocks;           /* so many bars became so many blocks */
+	uint64_t bars, blocks;           /* this many bars became this many blocks */
 	uint64_t arrows, moments, deep;  /* not in the page */
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_data.c: what a PE did, for the page of html.c: bars, moments and arrows in few bytes. A trace has a million
- * records easily, so they are numbers of variable length (7 bits a byte, the lowest first) in base64.
+ * page_data.c: a PE's data for the page of html.c: bars, moments and arrows in few bytes. A trace
+ * may have millions of records, so they are numbers of variable length (7 bits a byte, the lowest
+ * first) in base64.
  *
- * An item follows when it has ended, so what is inside a bar comes before it, and the items of one depth are in the
- * order of time.
+ * An item is written when it has ended, so the contents of a bar precede it, and the items of one
+ * depth are in the order of time.
  *
  *   item       code, start, depth, rest, arrow if the code says so, element if the code says so
  *   code       kind (3 bits), whether there are an arrow and an element (1 bit each), name
@@ -14,10 +15,11 @@
  *   arrow      from which PE, ns on the way, bytes, 1 + depth of the sender (0: outside of all bars)
  *   element    of a MOMENT first the name of its entry; three signed numbers
  *
- * Signed numbers are doubled, and negative ones turned round: 0, -1, 1, -2 are 0, 1, 2, 3.
+ * Signed numbers are zigzag-encoded: 0, -1, 1, -2 are 0, 1, 2, 3.
  *
- * A page of a very long trace has blocks. Bars of one depth that are shorter than out.shorter_ns, and lie together,
- * become one block, which says how much time each name had in it. Their arrows are left out, and so are moments.
+ * A page of a very long trace has blocks. Adjacent bars of one depth that are shorter than
+ * out.shorter_ns become one block, with the time of each name in it. Their arrows are left out, and
+ * so are moments.
  */
 #include "page.h"
 
@@ -32,17 +34,17 @@ struct item {
 	unsigned name;
 	int64_t start, len, own;
 	int depth;
-	const struct message *message;   /* that came here; NULL: none */
+	const struct message *message;   /* that arrived here; NULL: none */
 	const struct trace_record *element;
 };
 
-/* Short bars of one depth that lie together. */
+/* Adjacent short bars of one depth. */
 struct block {
 	struct item first;
 	int64_t end, covered;
 	uint64_t n;
 	int64_t *own;                    /* [n_names] */
-	unsigned *parts;                 /* [n_parts]: names with a part in it */
+	unsigned *parts;                 /* [n_parts]: names that occur in it */
 	size_t n_parts;
 };
 
@@ -53,7 +55,7 @@ struct stream {
 	int open;                        /* bars that have begun and not ended */
 	size_t n_names;
 	struct block blocks[PAGE_DEPTH_MOST];
-	int64_t *next_event;             /* [n_names]: marks and counters are shown from then on */
+	int64_t *next_event;             /* [n_names]: marks and counters are shown from this time on */
 	unsigned char three[3];          /* that wait for base64 */
 	int n_three;
 };
@@ -176,7 +178,7 @@ static void write_block(struct stream *s, struct block *b)
 	s->d->out.blocks++;
 }
 
-/* What is inside comes first. A block of one bar is that bar. */
+/* The contents come first. A block of one bar is that bar. */
 static void end_blocks(struct stream *s, int depth)
 {
 	for (int d = PAGE_DEPTH_MOST - 1; d >= depth; d--) {
@@ -271,8 +273,8 @@ static void write_sent(struct stream *s, const struct item *i, const struct trac
 	put(s, r->bytes);
 }
 
-/* Where bars become blocks, of the program's events each name is shown once in that time, and other moments are
- * not shown. */
+/* Where bars become blocks, each name among the program's events is shown once in that time, and
+ * other moments are not shown. */
 static bool is_shown(struct stream *s, const struct span *span, const struct item *i)
 {
 	const int64_t shorter = s->d->out.shorter_ns;
@@ -288,7 +290,7 @@ static bool is_shown(struct stream *s, const struct span *span, const struct ite
 	return shown;
 }
 
-/* A message that is sent is an arrow where it was handled; as an item it is here only if that is not known. */
+/* A sent message is an arrow where it was handled; it is an item only if that is not known. */
 static void on_moment(void *arg, const struct span *span)
 {
 	struct stream *s = arg;

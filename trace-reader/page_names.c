@@ -40,7 +40,7 @@ void page_names_free(struct page_names *names, const struct job *j)
 	free(names->event);
 }
 
-/* Behind the entries and behind the handlers one name is free, for numbers that have none. */
+/* After the entries and after the handlers one name is reserved, for numbers without one. */
 size_t page_names_count(const struct page_names *names)
 {
 	return SPAN_KINDS + names->n_entries + 1 + names->n_handlers + 1 + names->n_events;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perfetto.c: a trace as Perfetto's UI (ui.perfetto.dev) reads it, in protocol buffers written by hand. The numbers
- * of fields are those that perfetto/trace publishes.
+ * perfetto.c: a trace for Perfetto's UI (ui.perfetto.dev), in hand-written protocol buffers. The
+ * numbers of fields are those that perfetto/trace publishes.
  *
- * A process is a node, a thread a PE; a counter of the program's has a track of its own. Each PE is one sequence of
- * packets with its own table of names. A message is a flow from the moment it is sent to its handler.
+ * A process is a node, a thread a PE; a counter of the program has a track of its own. Each PE is
+ * one sequence of packets with its own table of names. A message is a flow from its send to its
+ * handler.
  */
 #include "model.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * projections.c: logs for Projections, the viewer of Charm++'s traces: one .sts file with the names, and a log per
- * PE. A line of a log is a number for its kind and then numbers; times are whole microseconds.
+ * projections.c: logs for Projections, the viewer of Charm++'s traces: one .sts file with the
+ * names, and a log per PE. A line of a log is a number for its kind and then numbers; times are
+ * whole microseconds.
  *
- * Projections knows spans of processing that do not lie one inside the other. So the innermost span of entries,
- * handlers and puts is what a PE processes, and the one around it goes on, as the same entry, when the inner one
- * has ended.
+ * Projections does not know nested spans of processing. So the innermost span of entries, handlers
+ * and puts is what a PE processes, and the one around it continues, as the same entry, when the
+ * inner one has ended.
  */
 #include "model.h"
 
@@ -20,7 +21,7 @@ enum line_kind {
 	USER_EVENT = 13, BEGIN_IDLE = 14, END_IDLE = 15, USER_PAIR = 100,
 };
 
-enum { MESSAGE_CHARE = 0 };          /* the only type of messages: they have no types here */
+enum { MESSAGE_CHARE = 0 };          /* the only type of messages: the trace has no types */
 
 struct log {
 	const struct job *j;
@@ -28,7 +29,7 @@ struct log {
 	FILE *f;
 	struct span *open;               /* [n]: processed, the innermost last */
 	size_t n, cap;
-	uint32_t next_event;             /* for what has no message: behind all numbers of messages */
+	uint32_t next_event;             /* for spans without a message: after all numbers of messages */
 	uint64_t lines;
 };
 
@@ -44,7 +45,7 @@ static unsigned entry_of(const struct job *j, const struct span *s)
 
 static int64_t us(int64_t ns) { return ns / 1000; }
 
-/* What joins a creation and its processing: number and PE of the sender. */
+/* The key that matches a creation and its processing: number and PE of the sender. */
 static uint32_t event_of(struct log *l, const struct span *s, int *pe_p, uint32_t *bytes_p)
 {
 	uint32_t number = l->p->message[s->record];
@@ -126,7 +127,7 @@ static void on_end(void *arg, const struct span *s)
 		begin_line(l, &l->open[l->n - 1], s->end);
 }
 
-/* Which entry a message calls is known where it was handled. */
+/* The entry that a message calls is known where it was handled. */
 static unsigned called(const struct job *j, const struct message *m)
 {
 	if (m->to == NONE || m->put)
@@ -162,7 +163,7 @@ static void write_log(const struct job *j, const struct pe_trace *p, const char 
 
 	snprintf(name, sizeof name, "%s.%d.log", base, p->head->pe);
 	l.f = open_output(name);
-	/* How many lines follow stands in the first one, with room for any number. */
+	/* The first line has the number of lines, with space for any number. */
 	fprintf(l.f, "PROJECTIONS-RECORD %-20d\n%d 0\n", 0, BEGIN_COMPUTATION);
 	trace_walk(j, p, &walker);
 	fprintf(l.f, "%d %" PRId64 "\n", END_COMPUTATION, us(j->end_ns));
@@ -174,8 +175,8 @@ static void write_log(const struct job *j, const struct pe_trace *p, const char 
 
 /* ---- the names ---------------------------------------------------------------------------------------- */
 
-/* The entries of a chare follow each other. Returns the number of chares; with f, prints their lines, or those of
- * the entries. */
+/* The entries of a chare are consecutive. Returns the number of chares; with f, prints their lines,
+ * or those of the entries. */
 static int chares(const struct job *j, FILE *f, bool entries)
 {
 	size_t n = n_names(j, TRACE_NAME_ENTRY);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c: the files of a trace, mapped and checked. A file may be of a job that still runs or was killed. */
+/* read.c: the files of a trace, mapped and checked. The file's job may still run or have been
+ * killed. */
 #include "model.h"
 
 #include <dirent.h>
@@ -119,8 +120,8 @@ static void number_events(struct job *j)
 	}
 }
 
-/* The name of a record may be missing: there was no room for it, or the job runs and has added it since the names were
- * read. Writers count numbers, so it gets one, and is "?". */
+/* The name of a record may be missing: the table was full, or the job runs and has added it since
+ * the names were read. Writers count numbers, so it gets one, and is "?". */
 static void add_unnamed(struct pe_trace *p, const struct trace_record *r)
 {
 	switch (r->kind) {
@@ -149,7 +150,7 @@ static void find_records(struct pe_trace *p)
 	p->message = need(calloc(p->n + 1u, sizeof *p->message));
 }
 
-/** False: it is no file of the job that the folder's first file belongs to. */
+/** False: it does not belong to the same job as the folder's first file. */
 static void read_file(struct job *j, const char *name)
 {
 	struct stat st;
@@ -201,8 +202,8 @@ static int host_of(struct job *j, uint64_t id)
 	return j->n_hosts++;
 }
 
-/* The speed of a host's counter, by the PE that has compared both clocks over the longest time. All PEs of the
- * host are read with it, so that their order in time is exact. */
+/* The rate of a host's counter, from the PE that has compared both clocks over the longest time.
+ * All PEs of the host use it, so that their order in time is exact. */
 static void find_speeds(struct job *j)
 {
 	uint64_t *longest = need(calloc((size_t)j->n_hosts, sizeof *longest));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * summary.c: a trace in words: how busy each PE was, how long each entry method took and how that is spread, who
- * sent how much to whom, and the critical path.
+ * summary.c: a trace as text: how busy each PE was, how long each entry method took and with what
+ * distribution, the traffic between PEs, and the critical path.
  *
- * The critical path is found from its end: from the last thing that ran, back to what it waited for. That is the
- * message it handles, if the PE was idle when the message came, and goes on in the sender at the time of sending;
- * else it is what the PE did before.
+ * The critical path is followed backward from its end, the last span: from each span to what it
+ * waited for. That is its message, if the PE was idle when that arrived, and the path continues in
+ * the sender at the time of sending; else it is the PE's previous span.
  */
 #include "sums.h"
 
@@ -133,7 +133,8 @@ static void print_entries(const struct sums *t, FILE *f)
 	free(order);
 }
 
-/* ---- who sends to whom -------------------------------------------------------------------------------- */
+/* ---- traffic between PEs
+ * ------------------------------------------------------------------------------ */
 
 enum { MATRIX_MOST = 32 };
 

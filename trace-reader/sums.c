@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sums.c: what the summary and the page both count: each span once, and each message that was sent. */
+/* sums.c: counts for the summary and the page: each span once, and each message that was sent. */
 #include "sums.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void add_top(struct pe_sum *p, const struct span *s)
 	p->tops[p->n++] = (struct top){ s->start, s->end, s->record, s->kind, s->what };
 }
 
-/* A handler of the runtime's is known by the entry that it has called. */
+/* A handler of the runtime's is identified by the entry that it has called. */
 static struct span called(const struct sums *t, const struct span *s)
 {
 	struct span c = *s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sums.h: a trace in numbers: the time of each PE and of each entry, how long entries ran at a time, and who sent how
- * much to whom. Its owner calls sums_free, and free for a matrix.
+ * sums.h: a trace in numbers: the time of each PE and of each entry, durations of entries, and the
+ * traffic between PEs. Its owner calls sums_free, and free for a matrix.
  */
 #ifndef SUMS_H
 #define SUMS_H
@@ -17,7 +17,7 @@ struct entry_sum {
 	uint64_t bucket[BUCKETS];
 };
 
-/* A span that has no other but idle ones around it. */
+/* A span with only idle ones around it. */
 struct top {
 	int64_t start, end;
 	uint32_t record;

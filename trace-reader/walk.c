@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * walk.c: a PE's records as nested spans. A record that ends what has not begun, because the ring has wrapped, is
- * passed over; what has not ended when the trace ends, ends there. A thread that waits leaves the PE with all spans
- * that began in it, and they begin again when it goes on.
+ * walk.c: a PE's records as nested spans. A record that ends an unknown span, because the ring has
+ * wrapped, is skipped; spans open at the end of the trace end there. A thread that waits leaves the
+ * PE with all spans that began in it, and they begin again when it continues.
  */
 #include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread's lower end in the stack of spans is a mark. */
+/* A mark is a thread's lower end in the stack of spans. */
 enum { THREAD_MARK = SPAN_KINDS };
 
 struct waiting {
@@ -63,7 +63,8 @@ static struct span pop(struct walk *k, int64_t now)
 	return s;
 }
 
-/* End the innermost span of this kind, and what is inside it; not across the lower end of a thread. */
+/* End the innermost span of this kind, and those inside it; not across the lower end of a
+ * thread. */
 static void end_span(struct walk *k, enum span_kind kind, unsigned what, bool any, int64_t now)
 {
 	size_t i = k->n;
@@ -150,7 +151,7 @@ static void take(struct walk *k, const struct trace_record *r, uint32_t i, int64
 {
 	struct span s = { .what = r->what, .record = i };
 
-	/* A PE that was idle says that it is busy after the first handler. */
+	/* A PE that was idle reports that it is busy after the first handler. */
 	if (r->kind != TRACE_IDLE && r->kind != TRACE_SEND && r->kind != TRACE_USER_COUNTER)
 		end_idle(k, now);
 	switch (r->kind) {
