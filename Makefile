@@ -37,7 +37,7 @@ AR       := $(call tool_of_cc,AR,ar)
 OBJCOPY  := $(call tool_of_cc,OBJCOPY,objcopy)
 PKG_CONFIG ?= pkg-config
 # A sanitizer's build compiles in two thirds of the time so, and its reports name lines.
-OPT      ?= $(if $(filter address thread,$(SANITIZE)),-O1 -g1,-O2 -g)
+OPT      ?= $(if $(SANITIZE),-O1 -g1,-O2 -g)
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 SAN_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread  := -fsanitize=thread

@@ -3,9 +3,9 @@
 
 Always: what a mutant names, so that the same faults are found, and what is no cell of the matrix of commands and ways. Of each
 command's cells a third, at least one; of the cases with the rule "drawn" a third of each group. A sanitizer looks for
-the same faults in all of them, so there the others are drawn like these, but for unit tests, and under the thread sanitizer
-they, too: they would be two fifths of its time. The word decides, and that of a
-run by itself is the name of the commit: each commit has its third, whoever runs it and how often."""
+the same faults in all of them, so there the others are drawn like these, unit tests, too: they would be two fifths of its
+time. The word decides, and that of a run by itself is the name of the commit: each commit has its third, whoever runs it and
+how often."""
 
 import collections
 import os
@@ -45,7 +45,7 @@ def row_of(case, sanitizer):
     """Those of which a third runs, and how many at least; None if it always runs."""
     if case.way:
         return 'command', case.row
-    if case.drawn or sanitizer and (sanitizer == 'thread' or case.group != tables.UNIT_TESTS):
+    if case.drawn or sanitizer:
         return 'group', case.group
     return None
 
