@@ -23,7 +23,7 @@
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
-enum { CSD_RUNNING_WORDS = 5, CSD_SLOTS = 4, CSD_LAYERS = 8 };
+enum { CSD_RUNNING_WORDS = 5, CSD_SWAP_WATCHES = 4, CSD_SLOTS = 4, CSD_LAYERS = 8 };
 
 /** A piece of memory. */
 struct csd_piece {
@@ -46,7 +46,7 @@ struct csd_upcalls {
 	/** Write what runs on the PE now, as "Cell::ghost", or "". Async-signal-safe. */
 	void (*describe)(const struct pe *pe, char *buf, size_t len);
 	/** A thread takes or leaves the PE: exchange the record of what runs there with `state`, which is
-	 * all zero while nothing does. */
+	 * all zero while nothing does. csd_watch_swaps observes this. */
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 	/** A message with CMI_F_HERE is about to leave the node. Takes it; returns one that may leave. */
 	struct cmi_msg *(*leaving)(struct pe *pe, int dst_pe, struct cmi_msg *m);
@@ -208,6 +208,13 @@ void csd_handle_early(struct node *node, int handler);
  * ends. */
 void csd_own(struct node *node, int handler);
 
+/** Called when a thread takes or leaves the PE, before up.swap_running and after it, with the same
+ * words, which are unique among current threads, and one more for the watches. */
+typedef void (*csd_swap_fn)(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after);
+/** While the node starts, when up.swap_running is known: call fn from now on. Functions nest: the
+ * last one is called first before the swap, and last after it. */
+void csd_watch_swaps(struct node *node, csd_swap_fn fn);
+
 /** Mix bytes into the node's fingerprint. */
 void csd_fingerprint(struct node *node, const void *data, size_t bytes);
 
@@ -277,11 +284,16 @@ struct node {
 	struct csd_node_trace {
 		struct trace_options asked;
 		size_t names_bytes;        /* added by layers in node_start: space for their names */
-		void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
 		/* The functions called by `handlers`. Not in struct csd_handler, whose index is multiplied by its
 		 * size: 40 bytes save an instruction per message. */
 		CmiHandler fn[CSD_MAX_HANDLERS], arrived[CSD_MAX_HANDLERS];
 	} trace;
+	struct csd_swaps {                 /* thread.c's */
+		/* With watches: what up.swap_running was. */
+		void (*layer)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
+		csd_swap_fn watches[CSD_SWAP_WATCHES];
+		int n;
+	} swaps;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
 	const struct csd_count *count;     /* what counts (counted.h); NULL: nothing does */
 	struct csd_counting *counting;     /* counted.c's; NULL: without CK_STATS and ckrun --progress */

@@ -28,7 +28,6 @@ struct balance_node {
 	bool counter;             /* cmi_ticks */
 	struct measured_type **types; /* [n_types], as ck_node.chares */
 	int n_types;
-	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
 	int counts;               /* CK_STATS: the first of the numbers COUNT_* */
 };
 

@@ -9,8 +9,8 @@
  * Arrivals of named channels are handlers, too: the function that a channel calls is looked up in
  * the same table.
  *
- * A body of Structured Dagger and a thread come and go without an end of a handler: whoever swaps
- * what runs (node->up.swap_running) looks at the clock, too.
+ * A body of Structured Dagger and a thread come and go without an end of a handler: when what runs
+ * changes, the clock is looked at, too.
  *
  * Time is what the clock on the wall says. Where another program has the core for a while, handlers
  * take longer. How much longer is known for the PE as a whole (core_share.h), and is told as its
@@ -218,17 +218,17 @@ static void call_answer_measured(void *self, void *payload, void *reply)
 	end(meter_of(pe), outer);
 }
 
-/* In place of the layer's: a thread or a body gets the PE, or leaves it. */
-static void swap_measured(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
+/* A thread or a body gets the PE, or leaves it. */
+static void measure_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after)
 {
 	struct meter *m = meter_of(pe);
-	struct ck_obj *obj;
+	struct ck_obj *obj = ck_of(pe)->now.obj;
 
-	if (m->to)
-		look(m);
-	balance_of(pe->node)->swap_running(pe, state);
-	obj = ck_of(pe)->now.obj;
-	m->to = obj ? clock_of(m, obj) : nobody(m);
+	(void)running;
+	if (after)
+		m->to = obj ? clock_of(m, obj) : nobody(m);
+	else
+		meter_look(pe);
 }
 
 static void begin_idle(void *arg)
@@ -308,11 +308,8 @@ void measure_coll_not(struct pe *pe, struct collection *c)
 
 void measure_node_start(struct node *node)
 {
-	struct balance_node *b = balance_of(node);
-
-	b->counter = cmi_counter_is_sound();
-	b->swap_running = node->up.swap_running;
-	node->up.swap_running = swap_measured;
+	balance_of(node)->counter = cmi_counter_is_sound();
+	csd_watch_swaps(node, measure_swap);
 }
 
 void measure_pe_start(struct pe *pe)

@@ -131,23 +131,20 @@ void csd_count_end(struct pe *pe, struct count_run *run)
 	set_run(c, run->outer);
 }
 
-/* Replaces up.swap_running, which is called when a thread gets the PE and when it leaves, with
- * words of the thread. The last word is the saved run: while the thread runs, its resumer's calls;
- * else its own. */
-static void swap_counted(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1])
+/* A thread gets the PE or leaves it. The word of the watches is the saved run: while the thread
+ * runs, its resumer's calls; else its own. */
+static void count_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after)
 {
 	struct pe_counts *c = pe->counts;
 	uint64_t *aside = running + CSD_RUNNING_WORDS;
 
-	if (c) {
-		struct count_run *theirs = (struct count_run *)(uintptr_t)*aside;
+	if (!c || after)
+		return;
+	struct count_run *theirs = (struct count_run *)(uintptr_t)*aside;
 
-		charge(pe, c);
-		*aside = (uintptr_t)c->run;
-		set_run(c, theirs);
-	}
-	if (pe->node->counting->swap_running)
-		pe->node->counting->swap_running(pe, running);
+	charge(pe, c);
+	*aside = (uintptr_t)c->run;
+	set_run(c, theirs);
 }
 
 /* A handler may run the loop, which may become idle. The pass that finds work still counts as idle,
@@ -251,13 +248,10 @@ static void counts_asked(struct node *node)
 
 static void counts_ready(struct node *node)
 {
-	struct csd_counting *k = node->counting;
-
-	if (!k)
+	if (!node->counting)
 		return;
 	count_handlers(node);
-	k->swap_running = node->up.swap_running;
-	node->up.swap_running = swap_counted;
+	csd_watch_swaps(node, count_swap);
 }
 
 static void counts_know_job(struct node *node)

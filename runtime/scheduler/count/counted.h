@@ -8,7 +8,7 @@
  *
  *   entries, handlers     tables of functions, replaced when the node starts
  *   idle, busy            hooks (CcdPROCESSOR_BEGIN_IDLE, ...)
- *   threads               node->up.swap_running, replaced
+ *   threads               a watch of the scheduler (csd_watch_swaps)
  *   messages to nodes     flow.c, which takes its long way (csd_peer.at_once is 0)
  *   puts, arrivals        direct_sender_hot.not_plain, node->closely
  *

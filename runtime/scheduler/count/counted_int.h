@@ -25,7 +25,6 @@ struct csd_counting {
 	int handler;                   /* of counted_join.c */
 	int row_of[CSD_MAX_HANDLERS];  /* of the program's handlers */
 	CmiHandler fn[CSD_MAX_HANDLERS];
-	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]); /* the layer's */
 };
 
 /* The records begin with 64-bit words, which counted_print.c names in this order. */

@@ -307,6 +307,32 @@ static void thread_main(struct transfer in)
 	__builtin_unreachable();
 }
 
+/* In place of up.swap_running, where somebody watches. */
+static void swap_watched(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
+{
+	const struct csd_swaps *s = &pe->node->swaps;
+
+	for (int i = s->n; i-- > 0;)
+		s->watches[i](pe, running, false);
+	if (s->layer)
+		s->layer(pe, running);
+	for (int i = 0; i < s->n; i++)
+		s->watches[i](pe, running, true);
+}
+
+void csd_watch_swaps(struct node *node, csd_swap_fn fn)
+{
+	struct csd_swaps *s = &node->swaps;
+
+	if (s->n == CSD_SWAP_WATCHES)
+		csd_abort(NULL, "internal: more than %d watch threads", s->n);
+	if (!s->n) {
+		s->layer = node->up.swap_running;
+		node->up.swap_running = swap_watched;
+	}
+	s->watches[s->n++] = fn;
+}
+
 static void thread_end(struct pe_threads *ts, CthThread t)
 {
 	*t->link = t->next;

@@ -203,27 +203,8 @@ static void record_moment(struct pe *pe, enum trace_kind kind, uint64_t value)
 static void record_idle(void *pe) { record_moment(pe, TRACE_IDLE, 0); }
 static void record_busy(void *pe) { record_moment(pe, TRACE_BUSY, 0); }
 
-/* Replaces up.swap_running, which is called when a thread gets the PE and when it leaves, with an
- * address that is unique among current threads. A thread leaves before the one around it. */
-static void swap_traced(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
+static void push_thread(struct pe_trace *t, const uint64_t *running)
 {
-	struct pe_trace *t = pe->trace;
-
-	if (!t) {
-		if (pe->node->trace.swap_running)
-			pe->node->trace.swap_running(pe, running);
-		return;
-	}
-	bool leaves = t->n_threads && t->threads[t->n_threads - 1] == running;
-
-	if (leaves) {
-		record_moment(pe, TRACE_SUSPEND, (uintptr_t)running);
-		t->n_threads--;
-	}
-	if (pe->node->trace.swap_running)
-		pe->node->trace.swap_running(pe, running);
-	if (leaves)
-		return;
 	if (t->n_threads == t->cap_threads) {
 		size_t cap = t->cap_threads ? 2 * t->cap_threads : 8;
 
@@ -231,7 +212,24 @@ static void swap_traced(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
 		t->cap_threads = cap;
 	}
 	t->threads[t->n_threads++] = running;
-	record_moment(pe, TRACE_RESUME, (uintptr_t)running);
+}
+
+/* A thread leaves before the one around it. */
+static void record_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after)
+{
+	struct pe_trace *t = pe->trace;
+
+	if (!t)
+		return;
+	if (!after)
+		t->leaves = t->n_threads && t->threads[t->n_threads - 1] == running;
+	if (!after && t->leaves) {
+		record_moment(pe, TRACE_SUSPEND, (uintptr_t)running);
+		t->n_threads--;
+	} else if (after && !t->leaves) {
+		push_thread(t, running);
+		record_moment(pe, TRACE_RESUME, (uintptr_t)running);
+	}
 }
 
 /* ---- start and stop -------------------------------------------------------------------------- */
@@ -251,8 +249,7 @@ static void traced_ready(struct node *node)
 		if (!node->handlers[i].own &&
 		    i != node->h_held) /* it passes the message to the intended handler */
 			trace_handler(node, i);
-	node->trace.swap_running = node->up.swap_running;
-	node->up.swap_running = swap_traced;
+	csd_watch_swaps(node, record_swap);
 }
 
 /* The disk is at fault, not the program: no back-trace. */

@@ -8,7 +8,7 @@
  *   a message's handler   node->handlers[].fn, replaced when the node starts (traced.c)
  *   the run queue         a queue that is traced counts as mixed, so pushing takes msgq_push_slow
  *   idle, busy            hooks (CcdPROCESSOR_BEGIN_IDLE, ...)
- *   threads               node->up.swap_running, replaced
+ *   threads               a watch of the scheduler (csd_watch_swaps)
  *   entries, elements     the tables of the layers
  *
  * Only a message to another PE tests pe->trace.
@@ -52,6 +52,7 @@ struct pe_trace {
 	const struct cmi_msg *call;       /* is handled now, and its entry has not begun; or NULL */
 	const uint64_t **threads;         /* [n_threads]: those that run, one inside the other */
 	size_t n_threads, cap_threads;
+	bool leaves;                      /* while threads change: the one that runs does */
 };
 
 extern const struct csd_layer trace_layer;
