@@ -153,7 +153,8 @@ void Watch_on_seen(Watch *self, bool element)
 void Watch_on_made(Watch *self)
 {
 	(void)self;
-	CHECK(elem_of(cell(CELL))->ticks < much / 2 && meter()->made >= much && meter()->busy < much / 2);
+	CHECK(elem_of(cell(CELL))->ticks < much / 2 && meter()->made >= much);
+	CHECK(meter_busy(meter()) < much / 2);
 	Main_next(mainProxy);
 }
 
@@ -210,7 +211,8 @@ static bool reading_is_no_background(void)
 	struct collection *c = coll_get(csd_self(), cells.ck.id);
 	const struct pace pace = sync_pace(csd_self(), c);
 
-	return meter()->busy >= reading && sync_background_now(csd_self(), c, &pace) < (double)reading * pace.tick / 2;
+	return meter_busy(meter()) >= reading &&
+	       sync_background_now(csd_self(), c, &pace) < (double)reading * pace.tick / 2;
 }
 
 void Main_on_next(Main *self)

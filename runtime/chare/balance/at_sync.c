@@ -290,7 +290,7 @@ static void measure_next(struct pe *pe, struct collection *c)
 	struct sync_coll *s = sync_of(c);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 
-	s->busy_at = m->busy;
+	s->busy_at = meter_busy(m);
 	s->share_at = m->share.all;
 }
 

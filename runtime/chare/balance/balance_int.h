@@ -92,26 +92,29 @@ struct lb_elem {
 };
 
 /** Whether elements of this collection have a record. */
-static inline bool coll_syncs(const struct collection *c) { return c->more_bytes; }
+static inline bool coll_syncs(const struct collection *c) { return c->more_at; }
 static inline struct lb_elem *elem_of(struct ck_obj *obj) { return obj_more(obj); }
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
 /** Where the time of a PE goes. */
 struct meter {
-	bool counter, idle_now;
+	bool counter;
 	int n_arrays;             /* that sync */
 	uint64_t since;           /* ticks: the last change */
 	uint64_t *to;             /* what runs and takes time: an element's ticks, `other` or `idle`; NULL:
 				   * the runtime, whose time goes to the handler that follows */
+	uint64_t *nobody;         /* what takes the time while no handler runs: `idle`, or NULL */
 	uint64_t *aside;          /* while idle: what called the loop that is idle */
-	uint64_t other, idle, busy;   /* in all; busy: of elements and others */
+	uint64_t other, idle, all;    /* in all; all: of elements, too */
 	uint64_t made;            /* constructors of elements: nobody's load */
 	uint64_t from_ticks, from_ns; /* when the PE began */
 	bool speeds;              /* `share` is measured */
 	struct share share;
 };
 
+/** What elements and others have taken. */
+static inline uint64_t meter_busy(const struct meter *m) { return m->all - m->idle - m->made; }
 /** Give the time until now to what runs. */
 void meter_look(struct pe *pe);
 /** What has passed since the last handler is nobody's. */
@@ -259,7 +262,7 @@ struct sync_coll {
 	bool known;               /* it is one of the meter's arrays */
 	struct call_route counted; /* edges.c: on the route if the strategy wants edges */
 	struct edges edges;       /* since measuring began; none unless the strategy wants them */
-	uint64_t busy_at;         /* meter.busy when measuring began, */
+	uint64_t busy_at;         /* meter_busy when measuring began, */
 	struct share_time share_at; /* and share.all */
 	struct past background;   /* of this PE */
 	int n_in;                 /* children that have answered */

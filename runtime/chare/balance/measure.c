@@ -34,15 +34,32 @@ static struct meter *meter_of(const struct pe *pe) { return ck_state(pe, PART_BA
 /* ---- the clock ------------------------------------------------------------------------------- */
 
 /* Counters of two cores may differ by a little, and a thread may move. */
-static inline void look(struct meter *m)
+static inline void give(struct meter *m, uint64_t *to, uint64_t now)
 {
-	const uint64_t now = cmi_ticks(m->counter), passed = now > m->since ? now - m->since : 0;
+	uint64_t passed;
 
-	m->since += passed;
-	*m->to += passed;
-	if (m->to != &m->idle && m->to != &m->made)
-		m->busy += passed;
+	if (CSD_UNLIKELY(__builtin_sub_overflow(now, m->since, &passed)))
+		return;
+	m->since = now;
+	m->all += passed;
+	*to += passed;
 }
+
+/* Apart, so that who looks last needs no stack. */
+static __attribute__((noinline)) void give_by_kernel(struct meter *m, uint64_t *to)
+{
+	give(m, to, cmi_ticks(false));
+}
+
+static inline void look_for(struct meter *m, uint64_t *to)
+{
+	if (CSD_LIKELY(m->counter))
+		give(m, to, cmi_ticks(true));
+	else
+		give_by_kernel(m, to);
+}
+
+static inline void look(struct meter *m) { look_for(m, m->to); }
 
 void meter_look(struct pe *pe)
 {
@@ -127,15 +144,9 @@ struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t 
 		return pace;
 	now = moment_now();
 	share_look(&m->share, &now);
-	pace.tick *= share_evens(&m->share, before, (double)(m->busy - busy_before) * pace.tick);
+	pace.tick *= share_evens(&m->share, before, (double)(meter_busy(m) - busy_before) * pace.tick);
 	pace.speed = share_speed(&m->share);
 	return pace;
-}
-
-/* What takes the time while no handler runs. */
-static inline uint64_t *nobody(struct meter *m)
-{
-	return m->idle_now ? &m->idle : NULL;
 }
 
 static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj)
@@ -167,8 +178,10 @@ static inline uint64_t *begin(struct meter *m, uint64_t *to)
 /* A thread may have been idle in between. */
 static inline void end(struct meter *m, uint64_t *outer)
 {
-	look(m);
-	m->to = outer && outer != &m->idle ? outer : nobody(m);
+	uint64_t *to = m->to;
+
+	m->to = outer && outer != &m->idle ? outer : m->nobody;
+	look_for(m, to);
 }
 
 /* What the type's own table has. */
@@ -226,7 +239,7 @@ static void measure_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1],
 
 	(void)running;
 	if (after)
-		m->to = obj ? clock_of(m, obj) : nobody(m);
+		m->to = obj ? clock_of(m, obj) : m->nobody;
 	else
 		meter_look(pe);
 }
@@ -240,8 +253,7 @@ static void begin_idle(void *arg)
 	else
 		meter_skip(arg);
 	m->aside = m->to;
-	m->idle_now = true;
-	m->to = &m->idle;
+	m->to = m->nobody = &m->idle;
 	stretch_ends(m);
 }
 
@@ -249,10 +261,10 @@ static void begin_busy(void *arg)
 {
 	struct meter *m = meter_of(arg);
 
-	if (!m->idle_now)
+	if (!m->nobody)
 		return;
 	look(m);
-	m->idle_now = false;
+	m->nobody = NULL;
 	m->to = m->aside;
 	stretch_begins(m);
 }

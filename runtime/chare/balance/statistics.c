@@ -21,7 +21,7 @@ struct pace sync_pace(struct pe *pe, const struct collection *c)
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
-	const double all = (double)(m->busy - sync_of(c)->busy_at) * pace->tick;
+	const double all = (double)(meter_busy(m) - sync_of(c)->busy_at) * pace->tick;
 	double measured = 0;
 	struct ck_obj *obj;
 

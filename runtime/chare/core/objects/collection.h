@@ -122,6 +122,7 @@ struct collection {
 	struct msg_fifo waiting;  /* messages that arrived too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 	size_t more_bytes;        /* after the user's struct in each element: obj_more */
+	size_t more_at;           /* their distance from its struct ck_obj; 0: there are none */
 	void *state[CK_PARTS];    /* the parts' state; see part.h */
 };
 
@@ -129,7 +130,7 @@ static inline void *coll_state(const struct collection *c, int part) { return c-
 /** A part's data of an element (ck_part.elem_bytes), if c->more_bytes. */
 static inline void *obj_more(struct ck_obj *obj)
 {
-	return (char *)self_of(obj) + CkGen_align(obj->coll->type->bytes);
+	return (char *)obj + obj->coll->more_at;
 }
 
 /* ---- by id; coll_get is in state.h ----------------------------------------------------------- */
