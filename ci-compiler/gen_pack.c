@@ -544,8 +544,7 @@ static void call_message(struct ci_out *o, const struct ci_chare *c, const struc
 	handler_tail(o, e);
 }
 
-/* ---- checks of calls from other processes
- * ----------------------------------------------------- */
+/* ---- checks of calls from other processes ---------------------------------------------------- */
 
 /* The offset of a block, as in block_at. */
 static const char *block_offset(struct ci *ci, const struct ci_entry *e, const struct ci_param *q)

@@ -55,8 +55,7 @@ void gen_pup_declarations(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "\n");
 }
 
-/* ---- checks by the C compiler
- * -------------------------------------------------------------------- */
+/* ---- checks by the C compiler ---------------------------------------------------------------- */
 
 /* No macro: gcc would report the macro's position. */
 static void check(struct ci_out *o, const struct ci_tok *at, const char *condition, const char *text)
@@ -268,8 +267,7 @@ void gen_message_pup(struct ci_out *o, const struct ci_message *x)
 	       x->name, x->name);
 }
 
-/* ---- called by the runtime
- * ----------------------------------------------------------------------- */
+/* ---- called by the runtime ------------------------------------------------------------------- */
 
 /* Inline, since it may be unused. */
 void gen_pups(struct ci_out *o, const struct ci_module *m)

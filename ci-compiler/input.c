@@ -174,8 +174,7 @@ const char *ci_marker(struct ci *ci, const char *s, int *line_p)
 	return path;
 }
 
-/* ---- positions
- * -------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static bool word_char(char c)
 {

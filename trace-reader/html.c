@@ -194,8 +194,7 @@ static void print_job(FILE *f, const struct job *j, const struct page_names *nam
 	sums_free(&sums);
 }
 
-/* ---- the size of the page
- * ----------------------------------------------------------------------------- */
+/* ---- the size of the page -------------------------------------------------------------------- */
 
 static void write_pes(struct page_data *d)
 {

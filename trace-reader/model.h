@@ -135,8 +135,7 @@ size_t n_names(const struct job *j, enum trace_name_kind kind);
 void trace_walk(const struct job *j, const struct pe_trace *p, const struct walker *w);
 const char *span_name(const struct pe_trace *p, const struct span *s);
 
-/* ---- writers: print a line and exit with code 1 when the file cannot be written
- * ------------------- */
+/* ---- writers: print a line and exit with code 1 when the file cannot be written -------------- */
 
 void write_perfetto(const struct job *j, FILE *f);
 void write_projections(const struct job *j, const char *folder);

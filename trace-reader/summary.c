@@ -133,8 +133,7 @@ static void print_entries(const struct sums *t, FILE *f)
 	free(order);
 }
 
-/* ---- traffic between PEs
- * ------------------------------------------------------------------------------ */
+/* ---- traffic between PEs --------------------------------------------------------------------- */
 
 enum { MATRIX_MOST = 32 };
 

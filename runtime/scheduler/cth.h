@@ -54,8 +54,7 @@ void CthYield(void);
  * caller may be the scheduler, a handler or a thread. */
 void CthResume(CthThread t);
 
-/* ---- thread-private variables
- * ----------------------------------------------------------------- */
+/* ---- thread-private variables ---------------------------------------------------------------- */
 
 /** Thread-private variables, Converse's Ctv. The first line stands outside functions; the second in
  * an initnode or initproc function, or anywhere before the first thread is made that uses the

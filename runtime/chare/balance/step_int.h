@@ -69,9 +69,9 @@ struct step {
 
 /** Add what this PE has measured. */
 void statistics_own(struct pe *pe, struct collection *c, struct step *p);
-/** To the parent in PE 0's tree: what this PE has and what came from its children. / From a
- * child. */
+/** To the parent in PE 0's tree: this PE's statistics and its children's. */
 void statistics_send(struct pe *pe, struct collection *c, const struct step *p);
+/** From a child. */
 void statistics_take(struct step *p, const struct sync_msg *m);
 /** `at`: the records of the message. */
 const char *statistics_misfit(struct pe *pe, const struct sync_msg *m, const void *at);

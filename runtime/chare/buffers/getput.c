@@ -280,8 +280,7 @@ bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst)
 	return false;
 }
 
-/* ---- checks of messages from other processes
- * -------------------------------------------------- */
+/* ---- checks of messages from other processes ------------------------------------------------- */
 
 /* The runtime keeps no list of buffers, except in checked mode, so an address cannot be checked;
  * but both buffers are complete, and the source fits the destination. */

@@ -88,8 +88,7 @@ static void post_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
-/* ---- results of X_on_f_post
- * ------------------------------------------------------------------- */
+/* ---- results of X_on_f_post ------------------------------------------------------------------ */
 
 static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const char *call)
 {
@@ -370,8 +369,7 @@ bool CkGen_post(const CkGenPost *what, void *payload, CkNcpyBufferPost *post)
 	return true;
 }
 
-/* ---- continuing
- * ------------------------------------------------------------------------------- */
+/* ---- continuing ------------------------------------------------------------------------------ */
 
 /* Run a kept call again. Its descriptors get the addresses of the data. The handler may destroy the
  * element, which is freed later; then this call is not among those dropped. */

@@ -75,8 +75,7 @@ void address_by_index(CkIndex index, struct ck_env *env);
 /** Let the call wait on this PE for the collection's creation. */
 void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck_env *env);
 
-/* ---- set by rooms above while the node starts
- * ------------------------------------------------- */
+/* ---- set by rooms above while the node starts ------------------------------------------------ */
 
 struct call_node {
 	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
@@ -216,8 +215,9 @@ void bcast_pe_stop(struct pe *pe);
 /** Before a broadcast of the program: let a thread wait until it may be sent. Code that cannot wait
  * ends the job when too much waits already. */
 void bcast_room(struct pe *pe, const CkGenChare *chare, int entry, uint64_t bytes);
-/** This PE has begun a broadcast. / It has handled one of `root`. */
+/** This PE has begun a broadcast. */
 void bcast_sent(struct pe *pe, uint64_t bytes);
+/** It has handled one of `root`. */
 void bcast_handled(struct pe *pe, int root, uint64_t bytes);
 void bcast_report_arrived(struct pe *pe, struct cmi_msg *m);
 const char *bcast_report_misfit(struct pe *pe, const struct cmi_msg *m);
@@ -230,8 +230,9 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 
 /* ---- aggregate.c ----------------------------------------------------------------------------- */
 
-/** Send all calls that this PE holds back; / those for one PE. */
+/** Send all calls that this PE holds back. */
 void aggregate_flush(struct pe *pe);
+/** Send those for one PE. */
 void aggregate_flush_to(struct pe *pe, int dst_pe);
 /** Whether the running call came in a batch. */
 /** Write "X::f was prepared and has not been committed" to buf, and return buf. */

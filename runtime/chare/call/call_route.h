@@ -41,8 +41,9 @@ struct call_route {
 	struct call_route *below; /* NULL: the home */
 };
 
-/** Put a stop on the route, which is not there. / Take it off again. */
+/** Put a stop on the route, which is not there. */
 void call_route_add(struct collection *c, struct call_route *r, const struct call_stop *stop);
+/** Remove it. */
 void call_route_remove(struct collection *c, struct call_route *r);
 
 /** Whether calls of this PE's own elements stop somewhere. */

@@ -53,8 +53,7 @@ static void maybe_forget(struct collection *c)
 	call_coll_of(c)->newborns = NULL;
 }
 
-/* ---- the creator: the broadcasts that it has seen
- * --------------------------------------------- */
+/* ---- the creator: the broadcasts that it has seen -------------------------------------------- */
 
 void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no)
 {
@@ -211,8 +210,7 @@ const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
 		       "its home has left something in its stamp";
 }
 
-/* ---- the creator: its copies
- * ------------------------------------------------------------------- */
+/* ---- the creator: its copies ----------------------------------------------------------------- */
 
 static void keep(struct pe *pe, struct newborns *n, const struct ck_env *env)
 {
@@ -285,8 +283,7 @@ bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *en
 	return call_coll_of(c)->newborns && n->by_index.n;
 }
 
-/* ---- the element's PE: records
- * ----------------------------------------------------------------- */
+/* ---- the element's PE: records --------------------------------------------------------------- */
 
 static struct newborn *newborn_find(const struct collection *c, CkIndex i)
 {
@@ -339,8 +336,7 @@ void newborn_gone(struct pe *pe, struct collection *c, CkIndex i)
 	maybe_forget(c);
 }
 
-/* ---- the element's PE: deliveries
- * -------------------------------------------------------------- */
+/* ---- the element's PE: deliveries ------------------------------------------------------------ */
 
 static void hold(struct newborn *y, struct ck_env *env)
 {
@@ -414,8 +410,7 @@ static void missed_came(struct pe *pe, struct collection *c, CkIndex i, uint64_t
 	catch_up(pe, c, i, no);
 }
 
-/* ---- the element's PE: an element is made
- * ------------------------------------------------------ */
+/* ---- the element's PE: an element is made ---------------------------------------------------- */
 
 static uint64_t record(struct ck_obj *obj, struct spans seen, struct spans missed)
 {

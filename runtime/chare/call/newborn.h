@@ -49,19 +49,19 @@ const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The same after its home. */
 const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The element is in its tables and not constructed: compare the stamp of its insertion, which is
- * taken off, with what this PE has delivered. / It is constructed, or destroyed already: tell its
- * creator what it has missed. */
+ * removed, with what this PE has delivered. */
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** It is constructed, or destroyed already: tell its creator what it has missed. */
 void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birth *b);
-/** Its slot has another object now: its stub, or the element that is back. / It is destroyed, and
- * its slot empty. */
+/** Its slot has another object now: its stub, or the element that is back. */
 void newborn_slot(struct ck_obj *obj);
+/** It is destroyed, and its slot empty. */
 void newborn_gone(struct pe *pe, struct collection *c, CkIndex i);
 
 /** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
- * elements are to be passed over. / Which: set passed[ordinal] of those that do not get it, or not
- * yet. */
+ * elements are to be skipped. */
 bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env);
+/** Which: set passed[ordinal] of those that do not get it, or not yet. */
 void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed);
 
 /** An element that is a guest here gets one now. */
@@ -71,8 +71,8 @@ void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m);
 void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m);
 const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m);
-/** What a PE says when it has carried out another's insertion. / What the creator answers: a
- * broadcast, from behind its machine's head on. */
+/** INSERTED: a PE has carried out another's insertion. MISSED, the creator's answer: a broadcast,
+ * from the end of its machine's head on. */
 struct inserted_msg {
 	struct cmi_msg head;
 	uint64_t coll;
@@ -91,8 +91,7 @@ struct missed_msg {
 	uint8_t reserved[7];
 };
 
-/* ---- a PE's temporary records
- * ----------------------------------------------------------------- */
+/* ---- a PE's temporary records ---------------------------------------------------------------- */
 
 /** On the seat of an inserted element: what it does not get like the others there. */
 struct newborn {
@@ -131,8 +130,9 @@ struct newborns {
 	struct spans ahead;       /* delivered to guests here, but still to be delivered by this PE */
 	uint32_t n_kept, cap_kept, n_debts, cap_debts;
 };
-/** For the watchdog. / At the end of the job. */
+/** For the watchdog. */
 void newborns_describe(const struct collection *c, struct csd_told *to);
+/** At the end of the job. */
 void newborns_fini(struct pe *pe, struct collection *c);
 
 #endif

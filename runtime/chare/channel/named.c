@@ -19,8 +19,7 @@ static struct ends *ends_get(struct pe *pe, struct ck_obj *obj)
 	return o;
 }
 
-/* ---- for programs
- * ----------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
 {
@@ -164,8 +163,7 @@ void CkChannelDestroy(CkChannel *c)
 	ends_fewer(pe, o);
 }
 
-/* ---- for balance/
- * ----------------------------------------------------------------------------- */
+/* ---- for balance/ ---------------------------------------------------------------------------- */
 
 /* The channel counts its puts anyway, so counting costs a put nothing. */
 static uint64_t puts_made(struct pe *pe, const CkChannel *c)

@@ -216,8 +216,7 @@ void CkCallbackFn(void *cb)
 	callback_fire(ck_self(), cb, CK_NOTYPE, NULL, 0, 0);
 }
 
-/* ---- kinds that need no other room
- * ------------------------------------------------------------ */
+/* ---- kinds that need no other room ----------------------------------------------------------- */
 
 static struct csd_thing describe_target(struct pe *pe, const CkCallback *cb)
 {

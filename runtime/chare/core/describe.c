@@ -10,8 +10,7 @@
 #include "objects/index.h"
 #include "message.h"
 
-/* ---- calls on threads that are no PE
- * ----------------------------------------------------------- */
+/* ---- calls on threads that are no PE --------------------------------------------------------- */
 
 /* Generated code calls CkGen_f; the program has called X_f. */
 void ck_no_pe(const char *function)
@@ -130,8 +129,7 @@ struct csd_thing thread_thing(CthThread t)
 	return running_thing(csd_thread_tell(t));
 }
 
-/* ---- waits for all elements
- * ------------------------------------------------------------------- */
+/* ---- waits for all elements ------------------------------------------------------------------ */
 
 enum { NAMES_MOST = 5 };          /* in a row */
 

@@ -17,8 +17,7 @@ static inline const char *obj_describe(const struct ck_obj *obj, char *buf, size
 	return element_describe(obj->coll->type, obj->index, buf, len);
 }
 
-/* ---- things in reports (tell.h of the scheduler)
- * ---------------------------------------------- */
+/* ---- things in reports (tell.h of the scheduler) --------------------------------------------- */
 
 /** Kinds of things that the watchdog distinguishes. */
 enum {
@@ -39,8 +38,7 @@ struct csd_thing entry_thing(const CkGenChare *type, uint32_t entry);
 /** "Main::sum", "future 3 of PE 0" */
 struct csd_thing callback_thing(struct pe *pe, const CkCallback *cb);
 
-/* ---- waits for all elements
- * ------------------------------------------------------------------- */
+/* ---- waits for all elements ------------------------------------------------------------------ */
 
 /** Elements of this PE that have not called a reduction, a scan or a sync. Zero at first. */
 struct missing {

@@ -64,8 +64,7 @@ void *CkGen_allocMsg(size_t bytes)
 	return payload;
 }
 
-/* ---- the section after a payload
- * -------------------------------------------------------------- */
+/* ---- the section after a payload ------------------------------------------------------------- */
 
 /* If the message has space for it. */
 static bool put_behind(struct ck_env *env, const void *behind, size_t n)

@@ -66,8 +66,7 @@ static bool must_pack(const CkGenEntry *e, const struct ck_env *env, const CkEnt
 	       !csd_prio_fits(&env->head, 0);
 }
 
-/* ---- options of a call
- * ------------------------------------------------------------------------ */
+/* ---- options of a call ----------------------------------------------------------------------- */
 
 /* `flags` are those of the message's previous send. The message keeps its priority and its
  * reference number unless the call has options. */
@@ -102,8 +101,7 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 	return set_priority(pe, env, o);
 }
 
-/* ---- for programs
- * ----------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static struct ck_env *program_env(void *msg, const char *who)
 {

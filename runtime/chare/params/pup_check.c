@@ -78,8 +78,7 @@ void pup_look_for_address(struct CkPupEr *p, const void *v)
 			(unsigned long long)word);
 }
 
-/* ---- the element's memory
- * --------------------------------------------------------------------- */
+/* ---- the element's memory -------------------------------------------------------------------- */
 
 void pup_note_block(struct CkPupEr *p, struct pup_gone block)
 {
@@ -365,8 +364,7 @@ static void try_out(struct pe *pe, const struct ck_obj *obj, const unsigned char
 	free(b);
 }
 
-/* ---- forgotten bytes
- * -------------------------------------------------------------------------- */
+/* ---- forgotten bytes ------------------------------------------------------------------------- */
 
 static bool none_set(const struct region *r, size_t from, size_t to)
 {

@@ -81,8 +81,7 @@ void element_free(struct pe *pe, struct ck_obj *obj)
 		free(obj);
 }
 
-/* ---- its memory
- * ------------------------------------------------------------------------------- */
+/* ---- its memory ------------------------------------------------------------------------------ */
 
 void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 {

@@ -38,7 +38,7 @@ static void describe_away(struct pe *pe, const struct collection *c, const struc
 		 !a->moving ? "" : a->to == NOWHERE ? "to nowhere" : dest);
 }
 
-/* At its place. */
+/* On the element's PE. */
 static void describe_stay(struct pe *pe, const struct collection *c, const struct stay *s,
 			  struct csd_told *to)
 {

@@ -2,19 +2,18 @@
 /*
  * home.c: what a home knows of elements that do not live there. Every index has a home PE, and all
  * PEs compute the same one. A call without a lease (lease.c) goes to the home. If the element does
- * not live there, its home passes the call on, or keeps it while the element cannot be called:
+ * not live there, its home forwards the call, or keeps it while the element cannot be called:
  *
  *	no record          it lives here, or does not exist
  *	pe < 0             it does not exist, and calls wait for its insertion
- *	moving             it is made, about to leave, or on its way: calls wait until home hears that it is there
- *	otherwise          it lives on `pe`: calls are passed on, in order
+ *	moving             it is made, about to leave, or moving: calls wait until home hears of its arrival
+ *	otherwise          it lives on `pe`: calls are forwarded, in order
  *
- * Where an element lives that is called by nobody, or only by PEs with leases and by this one, is a
- * number in a small table (dynamic.lives). Whatever else there is to know of it takes a record, a
- * struct away.
+ * For an element that is not called, or only by PEs with leases and by this one, its PE is a number
+ * in a small table (dynamic.lives). Anything else takes a record, a struct away.
  *
- * A call that finds its element neither here nor where home said is a broken protocol and ends the
- * job: no place forgets an element before all that was sent to it has come (leave.c).
+ * A call that finds its element neither here nor on the PE that home knows is a broken protocol and
+ * ends the job: no PE forgets an element before all messages to it have arrived (leave.c).
  */
 #include "place_int.h"
 #include "../core/shape.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * insert.c: elements that come and go. In an array with extents an element is made at its home. In
- * a sparse array it is made where it was inserted, and its home knows where that is (home.c):
+ * insert.c: insertion and destruction of elements. In an array with extents an element is made at
+ * its home. In a sparse array it is made where it was inserted, and its home knows that PE
+ * (home.c):
  *
- *	caller --call--> home --call--> where it lives           its home passes calls on
- *	                 home --make--> there --born--> home     an insertion; calls wait at home
+ *	caller --call--> home --call--> its PE                  its home forwards calls
+ *	                 home --make--> that PE --born--> home   an insertion; calls wait at home
  *
  * All creations of an element go through its home, and so do its calls, except those with a lease
  * (lease.c). So they stay in order without sequence numbers. An element that is destroyed away from
- * home leaves to nowhere (leave.c): first everything that was ever sent to it comes, and what came
- * too late goes back to its home, in order, before home hears that it is gone. So an element that
- * is inserted again gets everything in order, wherever it lives.
+ * home leaves to nowhere (leave.c): first all messages to it arrive, and late ones return to its
+ * home, in order, before home hears of its end. So an element that is inserted again gets
+ * everything in order, wherever it lives.
  *
  * A call of an element that does not exist creates it if the entry method is [createhere] or
  * [createhome]. Any other call waits at the element's home, and is an error once inserting is over
@@ -47,7 +48,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 
 /* ---- at home --------------------------------------------------------------------------------- */
 
-/* Whether the collection is not there yet. What it is can be looked at only when it is. */
+/* Whether the collection has not been created here yet. Its type can be read only afterwards. */
 static bool is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
 {
 	if (c->constructed && c->type->kind != CKGEN_ARRAY)
@@ -55,8 +56,8 @@ static bool is_early(struct pe *pe, const struct collection *c, const struct cmi
 	return !c->constructed;
 }
 
-/* Once: where it comes first. What has been put since then would overtake the calls that have
- * waited behind the message. Model: pattern.pml, hear_once */
+/* Once: at its first PE. Later puts would overtake the calls that have waited behind the message.
+ * Model: pattern.pml, hear_once */
 static void hear_once(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
 	if (env->more & CK_MORE_HEARD)
@@ -65,7 +66,7 @@ static void hear_once(struct pe *pe, const struct collection *c, struct ck_env *
 	call_hear(pe, c, env->head.src_pe);
 }
 
-/* A destruction, a SWITCH, or what a part tells. */
+/* A destruction, a SWITCH, or a part's message (place_tell). */
 static void about_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
@@ -78,7 +79,7 @@ static void about_arrived(struct pe *pe, struct cmi_msg *m)
 		seek(pe, c, env);
 }
 
-/* In an array with extents the map alone decides where an element lives. */
+/* In an array with extents the map alone determines an element's PE. */
 static void check_place(struct pe *pe, const struct collection *c, CkIndex i, int to, int from)
 {
 	char index[96];
@@ -105,7 +106,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 
 	if (index_home(pe, c, i) != pe->id && !s)
 		csd_misfit(pe, m, "this is not the home of the element that it inserts");
-	/* The caller may not have known yet what kind of array it is. */
+	/* The caller may not have known the kind of the array. */
 	if (!c->sparse)
 		check_place(pe, c, i, env->to_pe, m->src_pe);
 	struct away *a = away_find(c, i);
@@ -134,7 +135,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	element_make(pe, c, i, to, env);
 }
 
-/* ---- where it lives -------------------------------------------------------------------------- */
+/* ---- on the element's PE --------------------------------------------------------------------- */
 
 static void make_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -152,7 +153,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	element_make_here(pe, c, env->index, env);
 }
 
-/* ---- the words about elements ---------------------------------------------------------------- */
+/* ---- messages about elements ----------------------------------------------------------------- */
 
 static void where_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -187,7 +188,7 @@ static void where_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
-/* ---- what programs call ---------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void check_array(struct pe *pe, const CkGenChare *type, const char *what)
 {
@@ -230,7 +231,7 @@ void CkGen_destroy(const CkElement *e)
 	send_about(pe, c->type, e, env_new(pe, 0, 0), ck_handler(pe, PART_PLACE, H_DESTROY));
 }
 
-/* ---- what may come from other processes ------------------------------------------------------ */
+/* ---- checks of messages from other processes ------------------------------------------------- */
 
 static const char *insert_misfit(struct pe *pe, const struct cmi_msg *m)
 {
@@ -245,8 +246,8 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct where_msg *w = (const struct where_msg *)m;
 	const struct collection *c = coll_get(pe, w->coll);
 
-	/* A PE may call elements before its own exist. While elements move at rest, PEs that are open
-	 * speak already. */
+	/* A PE may call elements before its own exist. While elements move in bulk, PEs that are open
+	 * already send. */
 	if (w->kind < WHERE_OFFER ? !c->constructed && !call_is_closed(c) : !c->type)
 		return "its collection does not exist yet";
 	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, w->index) == UINT64_MAX))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_int.h: what the files of this folder share. They are above its rooms, record < move < rest
+ * place_int.h: shared by the files of this folder, which are above its rooms, record < move < rest
  * < create.
  *
  *	insert.c   inserting elements; the part
- *	home.c     what a home does with calls of elements that do not live there
+ *	home.c calls of elements that do not live at their home
  *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H

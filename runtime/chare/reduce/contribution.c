@@ -26,8 +26,8 @@ static size_t copy_bytes(struct pe *pe, const struct contributed *in)
 	return bytes;
 }
 
-/* Behind a tuple's elements stands what they point to. In a copy that has come from another process
- * they still have the sender's pointers. fill: it has to be copied there first. */
+/* A tuple's elements are followed by their data. In a copy from another process they still have the
+ * sender's pointers. fill: copy the data there first. */
 static void place_elems(struct pe *pe, CkTupleElement *elems, uint64_t n, bool fill)
 {
 	char *next = (char *)elems + CkGen_align(n * sizeof *elems);
@@ -73,7 +73,8 @@ struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from
 				     callback_at(env), index, 0, 0 };
 }
 
-/* ---- whether messages of other processes fit ----------------------------------------------- */
+/* ---- checks of messages from other processes
+ * -------------------------------------------------- */
 
 size_t values_bytes(const struct reducer *how, uint64_t count)
 {
@@ -93,7 +94,7 @@ const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env,
 	return why ? why : shape_callback(pe, callback_at((struct ck_env *)(uintptr_t)env));
 }
 
-/* The parts of a tuple lie within its bytes. */
+/* The members of a tuple lie within its bytes. */
 static bool tuple_fits(const struct ck_node *ck, const CkReductionMsg *head)
 {
 	const CkTupleElement *elems = (const CkTupleElement *)(const void *)(head + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe_reduce.c: for the watchdog: reductions that are not over, and who has not contributed. A
- * PE of which no element has contributed has no record of the reduction. What it knows is printed
+ * describe_reduce.c: for the watchdog: open reductions, and the elements that have not contributed.
+ * A PE whose elements have not contributed has no record of the reduction. Its lines are printed
  * only if another PE has one.
  */
 #include "reduce_int.h"
@@ -25,7 +25,7 @@ void reduction_tell(struct pe *pe, struct csd_told *to, struct csd_thing what,
 	tell_for_all(to, &w, m);
 }
 
-/* r NULL: nobody here has contributed to reduction `no`. */
+/* r NULL: no element here has contributed to reduction `no`. */
 static void describe_reduction(struct pe *pe, const struct collection *c, uint32_t no,
 			       const struct reduction *r, struct csd_told *to)
 {
@@ -41,7 +41,7 @@ static void describe_reduction(struct pe *pe, const struct collection *c, uint32
 	reduction_tell(pe, to, csd_named(&key, "reduction %u of %s", no, coll_thing(c).name), r, &m);
 }
 
-/* The reduction that the slowest element of this PE comes to next. */
+/* The next reduction of the slowest element of this PE. */
 static bool next_no(const struct collection *c, uint32_t *no)
 {
 	bool any = false;

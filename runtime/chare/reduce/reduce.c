@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-/* ---- what elements call --------------------------------------------------------------------- */
+/* ---- called by elements
+ * ----------------------------------------------------------------------- */
 
 static void check_contributor(struct pe *pe, const struct collection *c, const struct reducer *how,
 			      CkReduction op)
@@ -83,7 +84,7 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 	contribute(pe, c, obj, &in, true);
 }
 
-/* An element of a seat here has contributed while it was away. */
+/* An element with a seat here has contributed while it was away. */
 static void contribution_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
 {
 	uint64_t tag;

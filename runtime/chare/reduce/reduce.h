@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce.h: the room reduce/: combines what elements contribute.
+ * reduce.h: the room reduce/: combines contributions of elements.
  *
  * Owns     reductions and their results, reducers. Prefix scans (scan/) use their records.
  * Called   by elements, and by the rooms above, on the PE that contributes. Sections reduce with
- *          the same records and functions; a nodegroup keeps its part in a collection of the
+ *          the same records and functions; a nodegroup keeps its share in a collection of the
  *          node's first PE.
  * Calls    place/, call/, params/, core/. The watch (part.h) reports elements that come and go.
  *
@@ -30,16 +30,16 @@ extern const struct ck_part reduce_part, scan_part;
 
 struct reducer;
 
-/** What one element gives to a reduction, a section's reduction or a scan; or what another PE says
- * of one, without data. */
+/** An element's contribution to a reduction, a section's reduction or a scan; or another PE's
+ * message about one, without data. */
 struct contributed {
-	const void *data;         /* the caller's, as is all that the others point to */
+	const void *data;         /* the caller's, as are the targets of the other pointers */
 	uint64_t count;           /* 0 for messages that another PE sends */
 	CkReduction op;
 	int pe;                   /* where the element lives; the other PE */
 	const struct reducer *how; /* of `op`; not NULL */
 	const CkCallback *cb;
-	const CkIndex *index;     /* the element's; NULL: another PE says it */
+	const CkIndex *index;     /* the element's; NULL: another PE's message */
 	/* Only for messages: */
 	uint64_t coll;            /* the elements of one section may have different ones */
 	uint64_t draw;            /* the seed of CkReduction_random: equal for all elements in one
@@ -57,12 +57,12 @@ struct reducer {
 	bool streamable;          /* messages may be merged as they arrive, in any order */
 	/** acc[i] = acc[i] op in[i]; if in_first, in[i] op acc[i]. */
 	void (*combine)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
-	CkValueReducerFn own;     /* the program's function, in place of combine */
-	const void *identity;     /* a value that changes nothing */
+	CkValueReducerFn own;     /* the program's function, instead of combine */
+	const void *identity;     /* the neutral value */
 	/** Combine n messages, n > 1. Returns one of them or a new one; frees none. */
 	CkReducerFn merge;
-	/** Turn a contribution of `count` bytes, or of `count` parts of a tuple, into the form
-	 * that is merged. NULL: the bytes are copied as they are. */
+	/** Convert a contribution of `count` bytes, or of `count` members of a tuple, to the form that is
+	 * merged. NULL: the bytes are copied as they are. */
 	struct ck_env *(*begin)(struct pe *pe, const struct contributed *in);
 	/** Turn the merged form into the result; frees env and returns another message. NULL: the
 	 * merged form is the result. */
@@ -95,24 +95,24 @@ struct piece {
 	struct ck_env *env;       /* ours */
 };
 
-/** A copy in a message, with everything that it points to. `tag` is the caller's, and so is all of
- * the envelope. _read looks into such a message, which it may change; the contribution is valid as
- * long as the message. */
+/** A copy in a message, with all its data. `tag` is the caller's, and so is the whole envelope.
+ * _read reads such a message, which it may change; the contribution is valid as long as the
+ * message. */
 struct ck_env *contribution_msg(struct pe *pe, const struct contributed *in, uint64_t tag);
 struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from,
 				     const CkIndex *index, uint64_t *tag_p);
 /** For csd_shape.misfit. */
 const char *contribution_misfit(struct pe *pe, const struct ck_env *env);
-/** For an operation on messages: make the contribution one. Sets `coll` and `draw`, and then the
- * count to 0, as all terms of messages have it. */
+/** For an operation on messages: convert the contribution to one. Sets `coll` and `draw`, and then
+ * the count to 0, as in all terms of messages. */
 struct ck_env *reducer_begin(struct pe *pe, struct contributed *in, uint64_t coll, uint64_t draw);
 struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct piece *pieces,
 			     size_t n);
 
-enum { REDUCTION_WAITS = 0xff };  /* `stage` before this PE's part is complete */
+enum { REDUCTION_WAITS = 0xff };  /* `stage` before this PE's share is complete */
 
 /** One reduction of a collection or a section, or one scan, on one PE. The record lives from the
- * first contribution or message until the PE's part is done and, where elements of this PE get the
+ * first contribution or message until the PE's share is done and, if elements of this PE get the
  * result, until it is delivered. */
 struct reduction {
 	struct reduction *next;   /* in the collection's list, by number, or in the PE's list of spare
@@ -123,21 +123,23 @@ struct reduction {
 	uint64_t count;           /* 0 for messages */
 	size_t bytes;             /* of one contribution; 0 for messages */
 	CkCallback cb;
-	uint64_t n_missing;       /* contributions that this PE's elements still owe */
-	/* reduction_open clears the fields from here to the next mark. They lie side by side,
-	 * so a few wide stores do it. */
-	struct ck_env *acc;       /* ours: the result so far, in a message that can travel on */
-	struct cmi_msg *early;    /* ours: messages of stages to come */
+	uint64_t n_missing;       /* contributions that this PE's elements have yet to make */
+	/* reduction_open clears the fields from here to the next mark. They are adjacent, so a few wide
+	 * stores do it. */
+	struct ck_env *acc;       /* ours: the result so far, in a message that can be sent */
+	struct cmi_msg *early;    /* ours: messages of later stages */
 	uint64_t n_in_order, n_stashed; /* ordered: combined so far; waiting in `stash` */
-	int n_children_in;        /* tree: children whose part has come; scan: PEs whose sums have come */
+	int n_children_in;        /* tree: children whose partial result has arrived; scan: PEs whose sums
+				   * have arrived */
 	bool exchanged;           /* the route: an exchange; else the tree */
 	bool awaited;             /* elements of this PE get the result */
-	bool done;                /* acc is the result; it waits for the results before it */
-	bool any;                 /* acc holds something */
-	bool local_done;          /* nothing is missing, and what depends on that has been done */
+	bool done;                /* acc is the result; it waits for earlier results */
+	bool any;                 /* acc has a value */
+	bool local_done;          /* nothing is missing, and everything that depends on that has been
+				   * done */
 	/* The end of the cleared fields. */
 	uint8_t stage;            /* exchange, scan: the stage whose message comes next */
-	char *stash;              /* n_slots flags, then room for each element's values; a scan's are in
+	char *stash;              /* n_slots flags, then space for each element's values; a scan's are in
 				   * scan.c. A spare record keeps it */
 	size_t cap_stash;
 	struct piece *pieces;     /* messages that wait to be combined; a spare record keeps the array */
@@ -169,8 +171,8 @@ static inline void *values_of(struct ck_env *env)
 }
 
 /* The following functions know neither collections nor sections and serve both. A list of open
- * reductions is sorted by number. reduction_place finds the reduction with this number, or the
- * place where it belongs. */
+ * reductions is sorted by number. reduction_place finds the link to the reduction with this number,
+ * or where to insert it. */
 struct reduction **reduction_place(struct reduction **list, uint32_t no);
 static inline struct reduction *reduction_at(struct reduction *list, uint32_t no)
 {
@@ -182,11 +184,11 @@ static inline struct reduction *reduction_at(struct reduction *list, uint32_t no
 /** Open a reduction with these terms. The caller sets n_missing. */
 struct reduction *reduction_open(struct pe *pe, struct reduction **list, uint32_t no,
 				 const struct contributed *in);
-/** Take r out of its list and free it, with a result that it still holds. */
+/** Remove r from its list and free it, including a result. */
 void reduction_close(struct pe *pe, struct reduction **list, struct reduction *r);
 /** The same for all of a list. */
 void reductions_close(struct pe *pe, struct reduction **list);
-/** Make room in the stash; what it had is lost. */
+/** Make space in the stash; its contents are lost. */
 void reduction_room(struct reduction *r, size_t bytes);
 
 /** Messages of an exchange or a scan that come before their stage begins wait in r->early. */
@@ -197,7 +199,7 @@ static inline void keep_early(struct reduction *r, struct ck_env *env)
 	env->head.next = r->early;
 	r->early = &env->head;
 }
-/** The message for this stage, if it has come. The caller's. */
+/** The message for this stage, if it has arrived. The caller's. */
 static inline struct ck_env *take_early(struct reduction *r, int stage)
 {
 	for (struct cmi_msg **p = &r->early; *p; p = &(*p)->next) {
@@ -216,7 +218,7 @@ static inline bool reduction_agrees(const struct reduction *r, const struct cont
 {
 	return r->op == in->op && r->count == in->count && callback_same(&r->cb, in->cb);
 }
-/** End the job because they are not. members: "elements of" */
+/** End the job because they differ. members: "elements of" */
 _Noreturn void reduction_disagree(struct pe *pe, const struct reduction *r,
 				  const struct contributed *in, const CkGenChare *type,
 				  const char *members);
@@ -224,22 +226,22 @@ _Noreturn void reduction_disagree(struct pe *pe, const struct reduction *r,
  * combined in the order of `array`, which is -1 or lower, then of `key` (index_key). */
 void reduction_take_message(struct pe *pe, struct reduction *r, int array, CkIndex key,
 			    struct ck_env *env);
-/** Take the part of a child. Parts that have to be combined in order wait among the pieces until
- * all are here. */
+/** Take the partial result of a child. Those that have to be combined in order wait among the
+ * pieces until all have arrived. */
 void reduction_take_child(struct pe *pe, struct reduction *r, struct ck_env *env, int child);
 
-/** A tree in which parts go up (reduce_tree.c): PE 0's, as far as a collection has elements, or a
+/** A tree of partial results (reduce_tree.c): PE 0's, restricted to PEs with elements, or a
  * section's. */
 struct reduce_tree {
 	int parent;               /* -1: this is the root */
 	int n_children, *children; /* ours */
 };
-/** Where parts go up in the order of the reductions: the next one, if it is complete in this PE's
- * branch. It counts as passed then. NULL: none is. */
+/** If partial results are sent in the order of the reductions: the next one, if it is complete in
+ * this PE's subtree. It counts as passed then. NULL: none is. */
 struct reduction *tree_next(const struct reduce_tree *t, struct reduction *open,
 			    uint32_t *n_passed);
-/** r is complete in this PE's branch: combine all of it. At the root returns what the callback
- * gets; elsewhere the message for the parent, which names `id`. The message is the caller's. */
+/** r is complete in this PE's subtree: combine all of it. At the root returns the callback's
+ * message; elsewhere the message for the parent, which names `id`. The message is the caller's. */
 struct ck_env *tree_part(struct pe *pe, const struct reduce_tree *t, struct reduction *r,
 			 const CkGenChare *type, uint64_t id);
 /** Read the terms in such a message of a child; abort if it cannot be one. They are valid as long
@@ -247,13 +249,13 @@ struct ck_env *tree_part(struct pe *pe, const struct reduce_tree *t, struct redu
 struct contributed tree_part_read(struct pe *pe, const struct reduce_tree *t, struct ck_env *env,
 				  int *child_p);
 
-/** Tell the watchdog of the reduction `what`, and who is missing. r NULL: it is not open here. */
+/** Describe the reduction `what`, and the missing elements, to the watchdog. r NULL: it is not open
+ * here. */
 void reduction_tell(struct pe *pe, struct csd_told *to, struct csd_thing what,
 		    const struct reduction *r, const struct missing *m);
 
 /* For csd_shape.misfit: values with their callback, from another process, for the reducer `how`
- * (NULL: there is none). empty: what says how many values there are does not count. Returns what
- * does not fit, or NULL. */
+ * (NULL: there is none). empty: the number of values is ignored. Returns the error, or NULL. */
 const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env,
 				    const struct reducer *how, bool empty);
 
@@ -263,7 +265,7 @@ static inline void reduction_make_acc(struct pe *pe, struct reduction *r)
 	r->acc = callback_msg(pe, r->how->type, r->count, r->bytes);
 }
 
-/* Combine values into the accumulator; in_first: `in` comes before what it holds. */
+/* Combine values into the accumulator; in_first: `in` precedes its value. */
 static inline void reduction_absorb(struct reduction *r, const void *in, bool in_first)
 {
 	if (!r->bytes)
@@ -292,9 +294,9 @@ static inline void reduction_take(struct reduction *r, uint64_t n_local, uint64_
 	reduction_absorb(r, data, false);
 }
 
-/** Abort if the callback's entry method takes something other than what these terms give. The
- * result's type is known before anything is combined, and an error at the contribution can name
- * more than one at the target. Plain bytes need only the right size, which deliver.c checks. */
+/** Abort if the callback's entry method does not take the result of these terms. The result's type
+ * is known before anything is combined, and an error at the contribution is more precise than one
+ * at the target. Plain bytes need only the right size, which deliver.c checks. */
 void result_check_wanted(struct pe *pe, const struct contributed *in, const CkGenChare *from);
 static inline void result_check(struct pe *pe, const struct contributed *in, const CkGenChare *from)
 {

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* ---- a reduction of which this PE is told -------------------------------------------------- */
+/* ---- notices of reductions
+ * -------------------------------------------------------------------- */
 
 void start_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -37,7 +38,8 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* ---- who has to be told ---------------------------------------------------------------------- */
+/* ---- who must be told
+ * ------------------------------------------------------------------------- */
 
 /** The sender has elements again, or none left. */
 struct empty_msg {
@@ -88,15 +90,14 @@ void empty_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	for (const struct reduction *r = reductions_of(c)->open; r; r = r->next)
 		reduction_tell_below(pe, c, r);
-	/* Without elements we hear of reductions only from below, and now not even from there. */
+	/* Without elements we learn of reductions only from children, and now not even from them. */
 	if (below && !c->sparse && !c->n_local && !reductions_of(c)->said_empty)
 		say(pe, c, true);
 }
 
 /* ---- elements come and go -------------------------------------------------------------------- */
 
-/* From now on elements are not where the map says. Contributions that came before their turn are
- * kept. */
+/* Elements are no longer where the map says. Early contributions are kept. */
 void reductions_dynamic(struct pe *pe, struct collection *c)
 {
 	reductions_of(c)->n_done = reductions_of(c)->next_no;
@@ -111,13 +112,13 @@ void reductions_constructed(struct pe *pe, struct collection *c)
 		say(pe, c, false);
 }
 
-/* One more element here; its first reduction is next_no. */
+/* A new element here; its first reduction is next_no. */
 void reductions_created(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
 
-	/* Elements that a collection begins with, and objects of no collection: nothing has been
-	 * reduced yet. */
+	/* Elements that a collection begins with, and objects of no collection: there were no reductions
+	 * yet. */
 	if (!c->dynamic || !c->constructed)
 		return;
 	obj->n_contributed = reductions_of(c)->next_no;
@@ -137,14 +138,14 @@ static struct reduction *next_complete(struct collection *c)
 	return r;
 }
 
-/* One element less. It may have been the last that some reductions waited for. Completing one of
- * them may close others, so the search starts anew each time. */
+/* An element is gone. Some reductions may have waited only for it. Completing one of them may close
+ * others, so the search starts anew each time. */
 void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
 	struct reduction *r;
 
-	if (!c->dynamic || obj_is_guest(obj)) /* its seat hears of its end */
+	if (!c->dynamic || obj_is_guest(obj)) /* its seat is told of its end */
 		return;
 
 	for (r = reductions_of(c)->open; r; r = r->next)
@@ -156,7 +157,8 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 		say(pe, c, true);
 }
 
-/* ---- seats move, at rest --------------------------------------------------------------------- */
+/* ---- seats move in bulk
+ * ----------------------------------------------------------------------- */
 
 void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {
@@ -164,8 +166,9 @@ void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *res
 	rest->fixed |= reductions_of(c)->open || reductions_of(c)->n_due;
 }
 
-/* All elements have contributed to as many reductions, so the next one is the same on all PEs,
- * those included that had no elements and heard of none. Who has elements has changed. */
+/* All elements have contributed to equally many reductions, so the next one is the same on all PEs,
+ * including those that had no elements and were told of none. The PEs with elements have
+ * changed. */
 void reductions_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
 {
 	struct reduce_coll *all = reductions_of(c);
@@ -180,7 +183,7 @@ void reductions_reseated(struct pe *pe, struct collection *c, const struct place
 	all->n_ahead = 0;
 }
 
-/* No PE forgets any more what it hears. */
+/* All PEs keep notices from now on. */
 void reductions_reopened(struct pe *pe, struct collection *c)
 {
 	if (c->sparse && c->n_local)

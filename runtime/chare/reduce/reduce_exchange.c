@@ -6,24 +6,26 @@
  * broadcast would take twice as many crossings. (Recursive doubling: Thakur, Rabenseifner, Gropp,
  * "Optimization of Collective Communication Operations in MPICH", 2005.)
  *
- * If the number of PEs is no power of two, the first few PEs form pairs: the odd one folds its part
- * into the even one's before the rounds, and gets the result back after them. So the part that a PE
- * holds always covers a range of neighbouring PEs, and the lower range always comes first when two
- * are combined. All PEs get the same bits, each time the program runs.
+ * If the number of PEs is no power of two, the first few PEs form pairs: the odd one folds its
+ * value into the even one's before the rounds, and gets the result back after them. So a PE's
+ * partial result always covers a range of consecutive PEs, and the lower range always comes first
+ * when two are combined. All PEs get the same bits, each time the program runs.
  *
  *	PEs      0  1  2  3  4  5        stage 0 (fold):    1 -> 0   3 -> 2
  *	ranks    0     1     2  3        stages 1, 2:       0 - 1  2 - 3,   0 - 2  1 - 3
  *	                                 stage 3 (back):    0 -> 1   2 -> 3
  *
  * A PE without elements learns of the reduction from the first message that it gets, and swaps an
- * empty part. The odd PE of a pair stays out if it has no elements, because nobody would tell it.
+ * empty value. The odd PE of a pair stays out if it has no elements, because no message would tell
+ * it.
  */
 #include "reduce_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who is where --------------------------------------------------------------------------- */
+/* ---- ranks and pairs
+ * -------------------------------------------------------------------------- */
 
 void exchange_init(struct pe *pe)
 {
@@ -63,8 +65,8 @@ static bool folds(struct pe *pe, struct collection *c)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-/* A part does not need `refs` and `refnum`, so a single value goes there and the message is one
- * cache line (an allreduce of one double between processes: 0.24 instead of 0.29 us). */
+/* A partial result does not need `refs` and `refnum`, so a single value goes there and the message
+ * is one cache line (an allreduce of one double between processes: 0.24 instead of 0.29 us). */
 static void *part_values(struct ck_env *env, const struct reduction *r)
 {
 	return r->bytes <= sizeof(uint64_t) ? (void *)&env->refs_and_refnum : payload_of(env);
@@ -77,9 +79,9 @@ static size_t exchange_part_bytes(const struct reduction *r)
 	return r->bytes <= sizeof(uint64_t) ? 0 : r->bytes;
 }
 
-/* The next part that leaves reuses the memory of the last one that came. Its lines are in this
- * core's cache, and the memory need not go back to the PE that it came from: a barrier of two
- * processes takes 0.20 instead of 0.27 us. */
+/* The next partial result reuses the memory of the last arrival. Its lines are in this core's
+ * cache, and the memory need not return to its PE: a barrier of two processes takes 0.20 instead of
+ * 0.27 us. */
 static struct ck_env *exchange_part_new(struct pe *pe, size_t bytes)
 {
 	struct ck_env *env = reduce_of(pe)->spare_part;
@@ -125,11 +127,11 @@ static void send_part(struct pe *pe, struct collection *c, struct reduction *r, 
 	csd_send(pe, to, &env->head);
 }
 
-/* Combine the part that came in the current stage. */
+/* Combine the partial result that came in the current stage. */
 static void exchange_absorb(struct pe *pe, struct reduction *r, struct ck_env *env)
 {
 	if (reduce_of(pe)->place.odd)
-		r->any = false; /* what came is the result, with our part in it */
+		r->any = false; /* the arrival is the result, which includes our value */
 	if (!(env->flags & CK_PART_EMPTY))
 		reduction_absorb(r, part_values(env, r), env->head.src_pe < pe->id);
 	/* Elements that get the result mostly contribute again at once. */
@@ -153,7 +155,7 @@ static bool enter(struct pe *pe, struct collection *c, struct reduction *r, int 
 	return false;
 }
 
-/* Go through the stages for which messages have come. */
+/* Continue through the stages whose messages have arrived. */
 static void exchange_go_on(struct pe *pe, struct collection *c, struct reduction *r,
 			   struct ck_env *env, bool in_handler)
 {
@@ -177,7 +179,7 @@ void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bo
 	} else {
 		over = enter(pe, c, r, folds(pe, c) ? 0 : 1);
 	}
-	/* Only now, because the PE that waits for our part goes first. */
+	/* Only now, because the PE that waits for our value goes first. */
 	if (!r->acc)
 		reduction_make_acc(pe, r);
 	if (over)
@@ -216,9 +218,9 @@ static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
 	return r;
 }
 
-/* Our part in that reduction is over, so it went up the tree: this PE's elements disagree with
- * the sender's. PE 0, or a PE on the way to it, still waits for the part that the sender should
- * have sent there, and can name both sides. */
+/* Our share in that reduction is over, so it went up the tree: this PE's elements disagree with the
+ * sender's. PE 0, or a PE on the path to it, still waits for the partial result that the sender
+ * should have sent there, and can name both sides. */
 static void pass_stranger(struct pe *pe, struct ck_env *env)
 {
 	if (pe->id == 0)
@@ -227,7 +229,7 @@ static void pass_stranger(struct pe *pe, struct ck_env *env)
 	csd_msg_free(pe, &env->head);
 }
 
-/* Whether there is no record because this PE's part is over. */
+/* Whether there is no record because this PE's share is over. */
 static bool has_passed(const struct collection *c, uint32_t no)
 {
 	return c->n_local && (int32_t)(reductions_of(c)->next_no - no) > 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * reduce_int.h: what the files of this room share.
- */
+/* reduce_int.h: shared by the files of this room. */
 #ifndef CK_REDUCE_INT_H
 #define CK_REDUCE_INT_H
 
@@ -17,7 +15,7 @@ struct reduce_node {
 	int n_reducers;
 };
 
-/** Where a PE stands in an exchange (reduce_exchange.c). */
+/** A PE's position in an exchange (reduce_exchange.c). */
 struct exchange_place {
 	int rank;                 /* its number in the rounds */
 	int rounds;               /* how many; they are stages 1 .. rounds */
@@ -27,30 +25,30 @@ struct exchange_place {
 
 /** On a PE. */
 struct reduce_pe {
-	struct reduction *spare;  /* records to use again */
-	struct ck_env *spare_part; /* a message to use again */
+	struct reduction *spare;  /* records to reuse */
+	struct ck_env *spare_part; /* a message to reuse */
 	struct exchange_place place;
 };
 
-/** What a PE knows of the PEs below a child of its own. */
+/** A PE's knowledge of the PEs below one of its children. */
 enum child_state { CHILD_UNKNOWN, CHILD_FULL, CHILD_EMPTY };
 
 /** Of a collection on a PE. */
 struct reduce_coll {
 	struct reduction *open;   /* by number */
-	uint32_t next_no;         /* of the first reduction whose part this PE still owes */
-	struct reduce_tree tree;  /* the part of PE 0's that has elements; see counted */
+	uint32_t next_no;         /* of the first reduction whose share this PE has not completed */
+	struct reduce_tree tree;  /* PE 0's, restricted to PEs with elements; see counted */
 	int n_folded;             /* PEs with elements that fold into this one; see folded */
 	bool counted, folded;     /* tree, n_folded are known */
 	uint32_t n_due;           /* results for elements of this PE in the run queue */
 	/* Used by reduce_open.c and reduce_change.c. */
 	uint32_t n_passed;        /* sparse: reductions that went up the tree, in order */
-	uint32_t n_done;          /* this PE's part is complete in all reductions below this number ... */
+	uint32_t n_done;          /* this PE's share is complete in all reductions below this number ... */
 	uint32_t *ahead;          /* ... and in these above it */
 	size_t n_ahead, cap_ahead;
 	uint8_t *child;           /* of PE 0's tree: enum child_state */
 	bool odd_empty;           /* the odd PE of this one's pair has lost its elements */
-	bool said_empty;          /* our parent knows that it has to tell us of reductions */
+	bool said_empty;          /* our parent knows that it must tell us of reductions */
 };
 
 static inline struct reduce_pe *reduce_of(const struct pe *pe) { return ck_state(pe, PART_REDUCE); }
@@ -82,7 +80,7 @@ CkReductionMsg *tuple_merge(int n, CkReductionMsg **msgs);
 struct ck_env *set_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 struct ck_env *tuple_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env);
-/** The reducer of a tuple's part; abort if it cannot be one. */
+/** The reducer of a tuple's member; abort if it cannot be one. */
 const struct reducer *tuple_how(struct pe *pe, const CkTupleElement *elem);
 void pieces_sort(struct piece *pieces, size_t n);
 
@@ -99,7 +97,7 @@ _Static_assert(EXCHANGE_MOST_BYTES <= UINT16_MAX && CkReduction_most <= UINT16_M
 /* reduction.c */
 /** Where elements come and go: keep a copy of values among the pieces. */
 void reduction_keep(struct pe *pe, struct reduction *r, CkIndex key, const void *data);
-/** What waits in the stash becomes such pieces. */
+/** Values that wait in the stash become such pieces. */
 void reduction_unorder(struct pe *pe, const struct collection *c, struct reduction *r);
 void reduction_absorb_pieces(struct pe *pe, struct reduction *r);
 void reductions_free_spare(struct pe *pe);
@@ -117,11 +115,11 @@ static inline struct reduction *reduction_join(struct pe *pe, struct collection 
 }
 /** All elements of this PE have contributed. */
 void reduction_settle(struct pe *pe, struct collection *c, struct reduction *r);
-/** Whether this PE's part is complete. */
+/** Whether this PE's share is complete. */
 bool reduction_is_done(const struct collection *c, uint32_t no);
-/** This PE has heard of a reduction: tell those who would not hear of it otherwise. */
+/** This PE has learnt of a reduction: tell the children that would not learn of it otherwise. */
 void reduction_tell_below(struct pe *pe, struct collection *c, const struct reduction *r);
-/** What is known of each child in PE 0's tree: enum child_state. */
+/** The state of each child in PE 0's tree: enum child_state. */
 uint8_t *reduce_children(struct pe *pe, struct collection *c);
 
 /** Choose the route, by facts on which all PEs agree. */
@@ -147,7 +145,7 @@ static inline void reduction_go(struct pe *pe, struct collection *c, struct redu
 	else if (r->stage == REDUCTION_WAITS)
 		exchange_start(pe, c, r, in_handler);
 }
-/** The last contribution of this PE has come, or the last element that was missing has gone. */
+/** The last contribution of this PE has arrived, or the last missing element is gone. */
 static inline void reduction_local(struct pe *pe, struct collection *c, struct reduction *r,
 				   bool in_handler)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_messages.c: reducers whose contributions have any length: set, concat, random, tuple, and
- * what they share with the program's own. Contributions wait on their PE as messages (struct
- * piece). They are merged in index order, followed by what the children in the tree sent, in the
- * order of the children. The root turns the merged message into the result.
+ * functions for the program's own. Contributions wait on their PE as messages (struct piece). They
+ * are merged in index order, followed by the children's, in the order of the children. The root
+ * turns the merged message into the result.
  *
  * Sets, concats and random choices travel in one form, a list of contributions with their heads:
  *
@@ -121,7 +121,7 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 		pieces_sort(pieces, n);
 	struct ck_env *env = n == 1 ? pieces[0].env : merge_envs(pe, how, pieces, n);
 
-	env->head.route = ck_of(pe)->route; /* it may have travelled before */
+	env->head.route = ck_of(pe)->route; /* it may have been sent before */
 	return env;
 }
 
@@ -247,7 +247,7 @@ struct ck_env *random_begin(struct pe *pe, const struct contributed *in)
 	return env;
 }
 
-/* Equal draws are rare with 64 bits, but if there are two, all PEs must decide alike. */
+/* Equal draws are rare with 64 bits, but all PEs must then decide alike. */
 static bool drawn_before(const CkReductionMsg *a_, const CkReductionMsg *b_)
 {
 	const CkReductionSetElement *a = CkReductionMsg_data(a_), *b = CkReductionMsg_data(b_);
@@ -268,8 +268,8 @@ CkReductionMsg *random_merge(int n, CkReductionMsg **msgs)
 
 /* ---- tuple ----------------------------------------------------------------------------------- */
 
-/* In a tuple, `reserved` of a part's message is its operation. `no` of the tuple's message is
- * the PE of the first element that contributed to it. */
+/* In a tuple, `reserved` of a member's message is its operation. `no` of the tuple's message is the
+ * PE of the first element that contributed to it. */
 static const struct reducer *part_how(struct pe *pe, const CkReductionMsg *part)
 {
 	return reducer_find(ck_node_of(pe->node), (uint32_t)part->reserved);
@@ -344,7 +344,7 @@ struct ck_env *tuple_begin(struct pe *pe, const struct contributed *in)
 		part.count = elems[i].count;
 		part.op = elems[i].op;
 		part.how = tuple_how(pe, &elems[i]);
-		part.draw = in->draw + i; /* each part draws for itself */
+		part.draw = in->draw + i; /* each member draws for itself */
 		parts[i] = payload_of(part_begin(pe, &part));
 	}
 	struct ck_env *env = tuple_pack(parts, n);
@@ -376,9 +376,9 @@ static void check_parts(struct pe *pe, const CkReductionMsg *a, const CkReductio
 	}
 }
 
-/* Merge the same part of n tuples. The result lives in one of them, or in a message of its own.
- * room: the bytes that the part has in each tuple, because the program's reducers may change one
- * in place. */
+/* Merge the same member of n tuples. The result lies in one of them, or in a message of its own.
+ * room: the bytes of the member in each tuple, because the program's reducers may change one in
+ * place. */
 static CkReductionMsg *part_merge(struct pe *pe, CkReductionMsg **parts, const size_t *room, int n,
 				  bool *is_new_p)
 {
@@ -408,10 +408,10 @@ static CkReductionMsg *part_merge(struct pe *pe, CkReductionMsg **parts, const s
 }
 
 struct tuple_work {
-	CkReductionMsg **column;  /* [n]: the same part of all tuples */
+	CkReductionMsg **column;  /* [n]: the same member of all tuples */
 	CkReductionMsg **next;
 	size_t *room;
-	CkReductionMsg **parts;   /* [n_parts]: the merged parts */
+	CkReductionMsg **parts;   /* [n_parts]: the merged members */
 	bool *is_new;
 };
 
@@ -439,7 +439,7 @@ static struct ck_env *merge_columns(struct pe *pe, struct tuple_work *w, CkReduc
 	return env;
 }
 
-/* List the tuples that have parts; the others come from PEs without elements. */
+/* List the tuples that have members; the others come from PEs without elements. */
 static int with_parts(CkReductionMsg **to, CkReductionMsg *const *msgs, int n)
 {
 	int k = 0;
@@ -476,7 +476,7 @@ CkReductionMsg *tuple_merge(int n_msgs, CkReductionMsg **msgs)
 	return payload_of(env);
 }
 
-/* Copy a part into a message of its own and finish it. */
+/* Copy a member into a message of its own and finish it. */
 static CkReductionMsg *part_finish(struct pe *pe, const CkGenChare *type,
 				   const CkReductionMsg *part)
 {

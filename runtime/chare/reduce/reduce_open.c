@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_open.c: opens the reductions of a collection: which route they take, for whom they wait,
- * and who must be told of them.
+ * reduce_open.c: opens the reductions of a collection: their route, what they wait for, and the PEs
+ * that must be told of them.
  *
- * A PE without elements takes part all the same, but no contribution tells it of a reduction;
- * another PE has to. In a sparse array all PEs are in the tree. A child says when it has elements
- * (reduce_change.c); to any other child a PE forwards every reduction that it hears of. In an array
- * with extents only PEs to which the map gives elements take part; a PE that has lost all of its
- * elements says so.
+ * A PE without elements takes part, too, but no contribution tells it of a reduction; another PE
+ * has to. In a sparse array all PEs are in the tree. A child reports when it has elements
+ * (reduce_change.c); to any other child a PE forwards every reduction that it learns of. In an
+ * array with extents only PEs to which the map gives elements take part; a PE that has lost all of
+ * its elements reports that.
  */
 #include "reduce_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
-/* ---- which ones are over here -------------------------------------------------------------- */
+/* ---- reductions that are over here
+ * ------------------------------------------------------------ */
 
 bool reduction_is_done(const struct collection *c, uint32_t no)
 {
@@ -37,7 +38,7 @@ static bool take_ahead(struct reduce_coll *all, uint32_t no)
 	return false;
 }
 
-/* Note that this PE's part in reduction `no` is complete. A PE without elements may hear of a
+/* Note that this PE's share of reduction `no` is complete. A PE without elements may learn of a
  * later reduction first. */
 static void note_done(struct collection *c, uint32_t no)
 {
@@ -98,13 +99,13 @@ void reduction_settle(struct pe *pe, struct collection *c, struct reduction *r)
 		reductions_of(c)->next_no = r->no + 1;
 	if (CSD_LIKELY(!c->dynamic))
 		return;
-	if (r->exchanged) /* up the tree they go with what children send */
+	if (r->exchanged) /* on the tree they are combined with the children's */
 		reduction_absorb_pieces(pe, r);
 	note_done(c, r->no);
 }
 
-/* Where elements come and go: count the contributions that it waits for, and pass on that there is
- * such a reduction. */
+/* With elements that come and go: count the awaited contributions, and tell children of the
+ * reduction. */
 static void open_dynamic(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	r->n_missing = 0;
@@ -128,7 +129,7 @@ struct reduction *reduction_open_or_disagree(struct pe *pe, struct collection *c
 	r->awaited = callback_is_all(in->cb, c->id) ? c->n_local > 0 && !c->sparse
 						    : result_comes_here(pe, c, in->cb);
 	r->n_missing = c->n_local;
-	/* An exchange without values needs the accumulator only after it has sent its part. */
+	/* An exchange without values needs the accumulator only after it has sent its message. */
 	if (r->bytes || !(r->exchanged || r->how->merge))
 		reduction_make_acc(pe, r);
 	if (CSD_UNLIKELY(c->dynamic))

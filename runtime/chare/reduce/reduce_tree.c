@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_tree.c: partial results go up a tree. Each PE combines its part with those of its children
- * and passes it to its parent. The accumulator itself travels, and at the root it becomes the
- * message of the callback. The same functions serve the trees of sections
+ * reduce_tree.c: partial results go up a tree. Each PE combines its own with those of its children
+ * and sends the result to its parent. The accumulator itself is the message, and at the root it
+ * becomes the message of the callback. The same functions serve the trees of sections
  * (section/section_reduce.c).
  *
  * A collection's reductions go up PE 0's tree if their result goes to one place, or has many
@@ -80,7 +80,7 @@ static void find_children(struct pe *pe, struct collection *c, struct reduce_tre
 	t->parent = csd_tree_parent(pe, 0);
 	t->n_children = 0;
 	t->children = cmi_realloc(t->children, (size_t)n + 1, sizeof *t->children, "a reduction");
-	/* A child takes on what all PEs below it have. */
+	/* A child represents all PEs below it. */
 	for (int p = 0, child; has && p < n_pes; p++)
 		if (has[p] && (child = child_towards(pe, p)) >= 0)
 			has[child] = true;
@@ -116,11 +116,10 @@ static void pass_up(struct pe *pe, struct collection *c, struct reduction *r, bo
 		reduction_close(pe, &reductions_of(c)->open, r);
 }
 
-/* Our elements or a child have contributed. In a sparse array parts go up in the order of the
- * reductions, so that results come in order. Each PE hears of them in that order, too: by its
- * elements, which contribute in turn; by parts of its children, which go up in turn; or from its
- * parent, which tells of them in turn
- * (reduce_open.c). */
+/* Our elements or a child have contributed. In a sparse array partial results are sent in the order
+ * of the reductions, so that results come in order. Each PE learns of them in that order, too: from
+ * its elements, which contribute in turn; from its children's messages, sent in turn; or from its
+ * parent, which tells of them in turn (reduce_open.c). */
 void tree_advance(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	const struct reduce_tree *t = tree_of(pe, c);

@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Each loop stands here twice, because only the accumulator may be written: `in` is often a
- * message that stays in another core's cache. `a` always comes before `b`, so all PEs get the
- * same bits whichever of two partial results each of them holds. T is the type in memory, W the
- * one to compute with: unsigned for whole numbers, which then wrap (a product of two unsigned
- * shorts as ints would overflow). */
+/* Each loop is written twice, because only the accumulator may be written: `in` is often a message
+ * that stays in another core's cache. `a` always precedes `b`, so all PEs get the same bits
+ * whichever of two partial results each of them has. T is the type in memory, W the one to compute
+ * with: unsigned for whole numbers, which then wrap (a product of two unsigned shorts as ints would
+ * overflow). */
 #define DEFINE_OP(name, T, W, expr)                                                     \
 	static void name(void *restrict acc_, const void *restrict in_, size_t n,       \
 			 bool in_first)                                                 \

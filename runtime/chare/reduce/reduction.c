@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduction.c: the record of what is open on a PE, a reduction of a collection or of a section, or
- * a scan; and how values come together in it. It knows neither collections nor sections.
+ * reduction.c: the record of an open reduction of a collection or of a section, or of a scan, on a
+ * PE; combines values in it. It knows neither collections nor sections.
  *
- * If the order shows in the result's bits, contributions are combined in index order. Nearly all
- * come in their turn and go straight into the accumulator; the others wait in `stash`. Where
- * elements come and go they have no numbers, and wait among the pieces, as what children send does.
- * Pieces are combined when all are here: our elements' in index order, then the children's in their
- * order.
+ * If the result's bits depend on the order, contributions are combined in index order. Nearly all
+ * come in turn and go straight into the accumulator; the others wait in `stash`. If elements come
+ * and go they have no numbers, and wait among the pieces, like the children's messages. Pieces are
+ * combined when all have arrived: our elements' in index order, then the children's in their order.
  */
 #include "reduce_int.h"
 #include "../core/objects/index.h"
@@ -37,7 +36,7 @@ static struct reduction *reduction_new(struct pe *pe)
 	return r;
 }
 
-/* Free what few reductions have. The caller asks once whether there is any of it. */
+/* Free the rarely used members. The caller checks once whether there are any. */
 static __attribute__((noinline)) void free_extras(struct pe *pe, struct reduction *r)
 {
 	while (r->early) {
@@ -213,8 +212,7 @@ void reduction_keep(struct pe *pe, struct reduction *r, CkIndex key, const void 
 	reduction_take_message(pe, r, -1, key, env);
 }
 
-/* From now on the collection's elements have no numbers: what has come before its turn is a
- * piece. */
+/* From now on the collection's elements have no numbers: early values become pieces. */
 void reduction_unorder(struct pe *pe, const struct collection *c, struct reduction *r)
 {
 	for (uint64_t i = r->n_in_order; i < c->n_slots && r->n_stashed; i++) {

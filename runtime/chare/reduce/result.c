@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * result.c: delivers results. Elements of the reduction's own collection get results in the order
- * of the reductions, whichever routes these took; a result that is known too early waits in its
- * record. If no entry method is running, the elements get the result at once. Otherwise the result
- * goes through the run queue, and so do the results behind it. Results for any other target are
- * ordinary calls.
+ * of the reductions, whichever routes these took; an early result waits in its record. If no entry
+ * method is running, the elements get the result at once. Otherwise the result goes through the run
+ * queue, and so do later results. Results for any other target are ordinary calls.
  */
 #include "reduce_int.h"
 
 #include <stdio.h>
 
-/* ---- whom it concerns ------------------------------------------------------------------------ */
+/* ---- targets
+ * ---------------------------------------------------------------------------------- */
 
 static bool is_own_element(const struct collection *c, const CkCallback *cb)
 {
@@ -33,7 +33,7 @@ bool result_comes_here(struct pe *pe, struct collection *c, const CkCallback *cb
 
 /* ---- to this PE's elements ------------------------------------------------------------------- */
 
-/* The place of a message to all elements; no element has it. */
+/* The place of a message to all elements, which no element has. */
 static const uint64_t ALL = UINT64_MAX;
 
 static void call_elements(struct pe *pe, struct collection *c, struct ck_env *env)
@@ -75,7 +75,7 @@ static struct reduction *first_awaited(struct collection *c)
 	return r;
 }
 
-/* r is complete, and r->acc is a message for elements: hand out all results whose turn has come. */
+/* r is complete, and r->acc is a message for elements: deliver all results whose turn has come. */
 static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler)
 {
 	r->done = true;
@@ -112,7 +112,8 @@ void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool
 	hand_out(pe, c, r, in_handler);
 }
 
-/* ---- from PE 0 to where it belongs ----------------------------------------------------------- */
+/* ---- from PE 0 to the target
+ * ------------------------------------------------------------------ */
 
 /* To elements of the reduction's own collection. The message carries the number of the
  * reduction. */
@@ -177,7 +178,8 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 	hand_out(pe, c, r, false);
 }
 
-/* ---- whether it will fit --------------------------------------------------------------------- */
+/* ---- early checks
+ * ----------------------------------------------------------------------------- */
 
 _Noreturn static void wrong_reduction(struct pe *pe, const struct contributed *in,
 				      const CkGenChare *from)

@@ -149,10 +149,11 @@ void section_list_seen(struct pe *pe, struct section *s, const struct collection
 /** The section's record, on a PE that need not have members; at the root NULL: it has ended, or was
  * never made. */
 struct section *section_heard_of(struct pe *pe, uint64_t id);
-/** At the root: a PE has said SECTION_HEAR. / The section ends: tell the PEs without members. /
- * Such a PE hears it. */
+/** At the root: a PE has sent SECTION_HEAR. */
 void section_hears(struct pe *pe, struct section *s, int from);
+/** The section ends: tell the PEs without members. */
 void section_tell_over(struct pe *pe, const struct section *s);
+/** Such a PE is told. */
 void section_over(struct pe *pe, struct section *s);
 /** Whether the element is not to get this multicast, which has come to its home. */
 bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i,

@@ -313,8 +313,7 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 	return true;
 }
 
-/* ---- branches side by side
- * -------------------------------------------------------------------- */
+/* ---- branches side by side ------------------------------------------------------------------- */
 
 void CkGen_split(CkGenRun *run)
 {

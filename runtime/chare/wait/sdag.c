@@ -158,8 +158,7 @@ static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot 
 	return false;
 }
 
-/* ---- a call arrives
- * --------------------------------------------------------------------------- */
+/* ---- a call arrives -------------------------------------------------------------------------- */
 
 /* The run waits for calls. */
 void sdag_wait(struct sdag *s, CkGenRun *run)

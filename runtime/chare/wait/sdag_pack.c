@@ -222,8 +222,7 @@ static void attach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	free(in);
 }
 
-/* ---- calls in the form for other nodes
- * -------------------------------------------------------- */
+/* ---- calls in the form for other nodes ------------------------------------------------------- */
 
 static struct ck_env *for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
 {

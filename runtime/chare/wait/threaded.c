@@ -23,8 +23,7 @@ void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 		when_test_soon(pe, stops);
 }
 
-/* ---- threads
- * ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* On the stack of the code that starts the thread; gone when the thread waits. */
 struct start {

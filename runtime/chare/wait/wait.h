@@ -63,9 +63,9 @@ struct obj_calls {
 void obj_calls_init(struct obj_calls *k);
 /** Before obj_calls_leave, for an element that leaves its process: convert its bodies to bytes. */
 void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
-/** The element leaves: take them, and end its record. / It is in this PE's tables: give them
- * back. */
+/** The element leaves: take them, and end its record. */
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
+/** It is in this PE's tables: give them back. */
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** No handler runs, and the element takes calls again: run those whose condition is true. */
 void obj_calls_test(struct pe *pe, struct ck_obj *obj);

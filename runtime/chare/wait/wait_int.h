@@ -107,8 +107,9 @@ void extra_let_go(struct pe *pe, struct ck_extra *x);
 
 bool when_keeps(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 void when_test(struct pe *pe, struct ck_obj *obj);
-/** Take the waiting calls; / give them to the element. */
+/** Take the waiting calls. */
 void when_take(struct ck_extra *x, struct msg_fifo *to);
+/** Give them to the element. */
 void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
 void when_drop(struct pe *pe, struct ck_extra *x);
@@ -164,9 +165,9 @@ CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
 void run_resume(struct pe *pe, CkGenRun *run);
 /** The run has arrived with its element: observers of bodies see it begin. */
 void run_arrived(struct pe *pe, CkGenRun *run);
-/** All runs of an element that moves within the process: it leaves this PE. / It has come to this
- * PE. */
+/** All runs of an element that moves within the process: it leaves this PE. */
 void runs_leave(struct pe *pe, struct sdag *s);
+/** It has arrived on this PE. */
 void runs_arrived(struct pe *pe, struct sdag *s);
 /** Free all runs of an element, which wait, and their calls. `told`: callers may reuse their
  * memory. */

@@ -142,8 +142,7 @@ void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, str
 	}
 }
 
-/* ---- testing
- * ---------------------------------------------------------------------------------- */
+/* ---- testing --------------------------------------------------------------------------------- */
 
 /* Called when no handler runs. A handler may destroy the element; then x->obj is NULL. */
 void when_test(struct pe *pe, struct ck_obj *obj)

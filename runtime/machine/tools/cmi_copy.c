@@ -142,8 +142,7 @@ void copy_round(struct cmi_copy_way *way, unsigned char *dst, const unsigned cha
 		way->through = machine_now_ns() - began < n / FAST;
 }
 
-/* ---- through the caches, telling the reader
- * --------------------------------------------------- */
+/* ---- through the caches, telling the reader -------------------------------------------------- */
 
 enum {
 	/* Bytes between two reports. With 8 kB round trips of 30 to 100 kB took 0.94, 0.91 and 0.94 of

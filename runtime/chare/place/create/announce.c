@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * announce.c: new groups and nodegroups. Whoever knows the proxy of a group finds the local branch,
- * on every PE, whatever message brought the proxy there: a readonly, a parameter, a member of a
- * message, an element that was created later, or through third parties. (Memory is not ordered by
- * this: a proxy that goes through a channel, or through a global variable of the process, may come
- * sooner.) Nobody has to declare it (setGroupDepID), and no order of messages can break it:
+ * announce.c: new groups and nodegroups. Code that has the proxy of a group finds the local branch,
+ * on every PE, however the proxy came there: in a readonly, a parameter, a member of a message, an
+ * element that was created later, or through third parties. (Memory is not ordered by this: a proxy
+ * that is passed through a channel, or through a global variable of the process, may arrive
+ * sooner.) No declaration is needed (setGroupDepID), and no order of messages can break it:
  *
  *   announce  creator -> all   the creation, down the creator's tree; each PE keeps it (kind->announced)
  *   known     all -> creator   the whole subtree has it
  *   born      creator -> all   construct the branch, unless that has been done (kind->born)
  *
  * From `announce` until `known` has come back, the creator holds back all its other messages
- * (csd_hold). So nobody else can know the group before all PEs have its creation. A PE that has it
- * constructs the branch when somebody first uses it (coll_there, X_ckLocalBranch), and otherwise at
- * `born`. The creator's own branch is constructed inside X_ckNew, as in Charm++.
+ * (csd_hold). So no other PE can know the group before all PEs have its creation. A PE that has it
+ * constructs the branch on first use (coll_there, X_ckLocalBranch), and otherwise at `born`. The
+ * creator's own branch is constructed inside X_ckNew, as in Charm++.
  *
- * The readonly variables travel behind the announcements of the main chares, on the same tree, and
- * both are handled while a PE waits for the readonly variables. So no PE reads the proxy of a group
- * in a readonly before it has the group's creation.
+ * The readonly variables follow the announcements of the main chares, on the same tree, and both
+ * are handled while a PE waits for the readonly variables. So no PE reads the proxy of a group in a
+ * readonly before it has the group's creation.
  *
  * The announcements of one creator come in order to each PE, and so do its `born`: a group's
  * constructor finds the groups that were made before it.

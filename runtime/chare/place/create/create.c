@@ -79,7 +79,7 @@ static void objs_create(struct pe *pe, struct collection *c)
 	}
 }
 
-/* Tell the watchers. */
+/* Notify the watchers. */
 static void tell_created(struct pe *pe, struct collection *c)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
@@ -110,10 +110,10 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 	coll_resume(pe, c);
 }
 
-/* ---- what arrives --------------------------------------------------------------------------- */
+/* ---- arrivals -------------------------------------------------------------------------------- */
 
-/* The PE that handles a message which came before the creation: of a call, an insertion, or an
- * element that has come already (H_MOVE). */
+/* The PE that handles a message that came before the creation: a call, an insertion, or an element
+ * that has already arrived (H_MOVE). */
 static int home_of_early(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	const int handler = env->head.handler;
@@ -128,9 +128,9 @@ static int home_of_early(struct pe *pe, struct collection *c, struct ck_env *env
 	return call_home(pe, c, env);
 }
 
-/* Calls that this PE made before the collection's creation arrived, because the proxy was
- * faster. Their homes are known now. They leave before the constructors run, so that no later
- * call overtakes them. */
+/* Calls that this PE made before the collection's creation arrived, because the proxy was faster.
+ * Their homes are known now. They leave before the constructors run, so that no later call
+ * overtakes them. */
 static void route_early(struct pe *pe, struct collection *c)
 {
 	struct cmi_msg *m = c->waiting.head, *next;
@@ -177,7 +177,7 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 	env_unref(pe, env);
 }
 
-/* Numbers of places that memory could hold, so that what is made of them does not overflow. */
+/* Whether memory could hold that many places, so that computations with them do not overflow. */
 static bool extents_fit(const CkArrayDims *dims)
 {
 	uint64_t n = 1;
@@ -221,7 +221,7 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 	return shape.empty ? NULL : shape_params(pe, type, 0, env, room);
 }
 
-/* ---- what leaves ----------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload)
 {
@@ -250,7 +250,7 @@ static CkProxy create_send(struct pe *pe, uint64_t id, struct ck_env *env)
 	return (CkProxy){ id };
 }
 
-/* This PE learns the shape at once, so that it can make calls. Its elements are created when the
+/* This PE learns the extents at once, so that it can make calls. Its elements are created when the
  * creation message arrives, as on every other PE. */
 static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, int map,
 		      void *payload)
@@ -265,7 +265,7 @@ static CkProxy create(struct pe *pe, const CkGenChare *type, CkArrayDims dims, i
 	return create_send(pe, id, env);
 }
 
-/* The same, with a struct ck_shape behind the parameters. */
+/* The same, with a struct ck_shape after the parameters. */
 static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct ck_shape *shape,
 			     const CkCallback *ready, void *payload)
 {
@@ -290,7 +290,7 @@ static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct
 	return create_send(pe, id, env);
 }
 
-/* ---- what the options mean ------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 _Noreturn static void bad_extent(struct pe *pe, const CkGenChare *type, int d, int n)
 {
@@ -360,7 +360,7 @@ CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *p
 	struct pe *pe = ck_self_of(chare, "ckNew");
 	struct ck_shape shape;
 
-	memset(&shape, 0, sizeof shape); /* its padding travels, too */
+	memset(&shape, 0, sizeof shape); /* its padding is sent, too */
 	shape.map = map_of(pe, chare, o);
 	shape.ready = o->ready != NULL;
 	shape.empty = !payload;

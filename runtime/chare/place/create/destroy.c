@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * destroy.c: the end of a chare. A chare may ask for its own end. From CkDestroy on nobody finds
- * it. Its memory is freed once none of its handlers runs: at the next turn of the scheduler, or, if
- * it has threads, after the last of them ends.
+ * destroy.c: the end of a chare. A chare may destroy itself. From CkDestroy on it cannot be found.
+ * Its memory is freed once none of its handlers runs: at the next turn of the scheduler, or, if it
+ * has threads, after the last of them ends.
  */
 #include "place_create.h"
 #include "../../../machine/base/cmi_alloc.h"

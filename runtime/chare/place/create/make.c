@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make.c: an element is made while the program runs, and destroyed. */
+/* make.c: creates and destroys elements while the program runs. */
 #include "place_create.h"
 
 /* A new element; it is not constructed yet. */
@@ -20,7 +20,7 @@ static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i
 	return obj;
 }
 
-/* From now on nobody finds it at its seat. */
+/* Its seat no longer finds it. */
 static void leave_slot(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -37,7 +37,7 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 	}
 }
 
-/* Destroy an element: from now on nobody finds it. A guest keeps the mark, for those who watch. */
+/* Destroy an element: it cannot be found any more. A guest keeps the mark, for the watchers. */
 void element_destroy(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -49,7 +49,7 @@ void element_destroy(struct pe *pe, struct ck_obj *obj)
 		csd_abort(pe, "CkDestroy: the element of %s is destroyed already", c->type->name);
 	if (obj_is_guest(obj))
 		guest_remove(obj);
-	else if (away) /* its last contributions have not come: the seat counts it until then */
+	else if (away) /* its last contributions have not arrived: the seat counts it until then */
 		seat_leave(pe, obj);
 	else
 		leave_slot(pe, obj);
@@ -61,7 +61,7 @@ void element_destroy(struct pe *pe, struct ck_obj *obj)
 	ck_destroyed(pe, obj);
 }
 
-/* Create the element. env holds the constructor's parameters, and what its creator had seen. */
+/* Create the element. env has the constructor's parameters and its creator's stamp. */
 void element_make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env)
 {
 	struct ck_obj *obj = element_add(pe, c, i);
@@ -71,7 +71,7 @@ void element_make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck
 	newborn_made(pe, c, &b);
 }
 
-/* Runs at home, where no record says that the element exists. */
+/* Runs at home, where there is no record of the element. */
 void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env)
 {
 	struct away *a;

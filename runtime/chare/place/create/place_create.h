@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_create.h: the room place/create/: objects are made, and end.
+ * place_create.h: the room place/create/: creates and destroys objects.
  *
  *	create.c   arrays and the elements that they begin with
  *	announce.c groups and nodegroups, which all PEs know before anyone can use them
@@ -20,12 +20,11 @@ struct ck_shape {
 	int32_t map;
 	uint8_t sparse;           /* elements have indices and no places */
 	uint8_t empty;            /* made without elements */
-	uint8_t ready;            /* the creator wants to know when all are constructed */
+	uint8_t ready;            /* the creator wants a callback when all are constructed */
 };
 
 /* make.c */
-/** Create the element. env is an insertion, which has the constructor's parameters; NULL: a call
- * makes it. */
+/** Create the element. env is an insertion, with the constructor's parameters; NULL: for a call. */
 void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
 /** Construct an element of this PE, with the message of its insertion. */
 void element_make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);
@@ -41,7 +40,7 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m);
 void create_arrived(struct pe *pe, struct cmi_msg *m);
 struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot);
 
-/* What does not fit of such messages of other processes; NULL: all fits. */
+/* The errors of such messages from other processes; NULL: none. */
 const char *create_misfit(struct pe *pe, const struct cmi_msg *m);
 const char *announce_misfit(struct pe *pe, const struct cmi_msg *m);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrive.c: an element has come to a PE, or the news that it is gone (leave.c). It takes its seat
- * or becomes a guest, home and former callers hear of it, and the calls that it missed are handled.
+ * arrive.c: an element, or the news of its end (leave.c), has arrived on a PE. It takes its seat or
+ * becomes a guest, its home and former callers are told, and the calls that it missed are handled.
  */
 #include "place_move.h"
 

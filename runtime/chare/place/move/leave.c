@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * leave.c: an element leaves a PE: for another one (CkMigrateMe), or for good (CkDestroy away from
- * home). No PE forgets an element before everything that was ever sent to it there has come:
+ * home). No PE forgets an element before all messages that were sent to it there have arrived:
  *
  *	place --WANT--> home             home keeps the element's calls from now on, and answers
  *	place <--GO---- home             behind all that it has passed on
@@ -11,16 +11,16 @@
  *	                new place --BORN--> home              home passes on what it has kept
  *	                new place --LEASE_AGAIN--> former holders
  *
- * All these messages share the stream of calls, so GO and FLUSH come behind the calls that they
- * speak of. Calls that come after WANT wait here and go along. An element that leaves its home
- * needs no WANT, and has no holders, because home may get calls at any time.
+ * All these messages share the stream of calls, so GO and FLUSH arrive after the calls that they
+ * end. Calls that arrive after WANT wait here and move along. An element that leaves its home needs
+ * no WANT, and has no holders, because home may get calls at any time.
  *
  * An element that is destroyed away from home leaves in the same way, to nowhere: instead of MOVE
- * its home gets what came for it meanwhile, and hears that it is gone; if it was a guest, its seat
- * hears it first.
+ * its home gets the late messages and the news of its end; if it was a guest, its seat is told
+ * first.
  *
- * A handler that asks to leave ends first, and so do the element's threads. While they run, calls
- * are delivered as always, because a thread may wait for one.
+ * A handler that calls CkMigrateMe ends first, and so do the element's threads. While they run,
+ * calls are delivered as always, because a thread may wait for one.
  */
 #include "place_move.h"
 

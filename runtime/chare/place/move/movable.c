@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * movable.c: whether an element can move, and what it must not take along: ends of channels and
- * futures that it has made, which stay on their PE.
+ * movable.c: whether an element can move. Ends of channels and futures that it has made cannot:
+ * they stay on their PE.
  */
 #include "place_move.h"
 
@@ -34,7 +34,8 @@ static struct csd_piece struct_of(struct ck_obj *obj)
 	return (struct csd_piece){ self_of(obj), obj->coll->type->bytes };
 }
 
-/* In checked mode. What waits for the value, and what could ask for it, is on this PE. */
+/* In checked mode. The threads that wait for the value, and the code that could ask for it, are on
+ * this PE. */
 static void check_futures(struct pe *pe, const struct ck_obj *obj, const struct csd_piece *pieces,
 			  size_t n, const char *who)
 {
@@ -60,8 +61,7 @@ bool holds_ends(struct pe *pe, struct ck_obj *obj)
 	return n > 0;
 }
 
-/* Its struct was looked at when it asked to leave. What that points to, is known to its pup
- * function. */
+/* Its struct was checked when it asked to leave. Its pup function knows what that points to. */
 void check_leaving(struct pe *pe, struct ck_obj *obj)
 {
 	struct csd_piece *pieces;

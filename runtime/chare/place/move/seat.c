@@ -2,18 +2,18 @@
 /*
  * seat.c: elements that are away from their seat. The seat of an element is the PE that counts it
  * in reductions, broadcasts, sections and scans: the PE where it was made. The seat does not change
- * when the element moves, so all who compute with n_local, n_slots and the map need not know that
- * it has moved.
+ * when the element moves, so code that computes with n_local, n_slots and the map need not know
+ * that it has moved.
  *
  *	at the seat      a stub in the element's slot, with its index, its ordinal, and the number of its next
  *	                 reduction; n_here and n_line are 0, so that no call takes it for an element
  *	where it lives   the element, a guest: in no slot, found by index
  *
- * What a guest contributes goes to its seat, and is filed there as if it had stayed. Two such
- * messages overtake each other if the element moved in between, so each has a number, and the seat
- * files them in this order. An element may come back before its last contributions do. Until they
- * are filed (OBJ_LATE) what it contributes at its seat waits behind them. The end of an element
- * that is away is numbered, too: nothing that it contributed is lost.
+ * A guest's contributions are sent to its seat, and filed there as if it had stayed. Two such
+ * messages may overtake each other if the element moved in between, so each has a number, and the
+ * seat files them in this order. An element may return before its last contributions. Until they
+ * are filed (OBJ_LATE), contributions at its seat wait for them. The end of an element that is away
+ * is numbered, too, so that no contribution is lost.
  */
 #include "place_move.h"
 #include "../../core/shape.h"
@@ -59,7 +59,7 @@ void obj_even(struct ck_obj *obj, uint32_t bit)
 
 static bool stub_is_back(const struct stub *s) { return !obj_is_stub(&s->obj); }
 
-/* What has the element's slot here: a stub, or the element; NULL: neither. */
+/* The object in the element's slot here: a stub, or the element; NULL: neither. */
 static struct ck_obj *in_slot(const struct collection *c, CkIndex i)
 {
 	uint64_t slot;
@@ -86,7 +86,7 @@ static struct stub *stub_new(struct collection *c, CkIndex i)
 	return s;
 }
 
-/* In a sparse array what has the slot is found by index, too. */
+/* In a sparse array the object in the slot is found by index, too. */
 static void slot_set(struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -154,7 +154,7 @@ void seat_return(struct pe *pe, struct ck_obj *obj)
 
 /* ---- guests ---------------------------------------------------------------------------------- */
 
-/* Close the gaps that guests left which have gone. */
+/* Close the gaps of guests that have left. */
 static void close_gaps(struct guests *g)
 {
 	uint32_t n = 0;
@@ -206,15 +206,15 @@ void guest_remove(struct ck_obj *obj)
 	elemmap_remove(&g->at, elemmap_find(&g->at, elem_key_of(obj->coll, obj->index)));
 }
 
-/* What goes to all goes to it no more. Copies that wait here for their way would come after its
- * home has heard of it. */
+/* Broadcasts no longer reach it. Copies that wait here for their route would arrive after its home
+ * has heard of its end. */
 void seat_gone(struct pe *pe, struct collection *c, CkIndex i)
 {
 	newborn_gone(pe, c, i);
 	route_drop_copies(pe, c, i);
 }
 
-/* ---- elements that end while they are away --------------------------------------------------- */
+/* ---- elements that are destroyed while they are away ----------------------------------------- */
 
 static void stub_end(struct pe *pe, struct stub *s)
 {
@@ -264,8 +264,8 @@ static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
 	*p = &env->head;
 }
 
-/* File the next one. From the last one on the element needs no stub any more, so what it
- * contributes in a handler that a result starts goes the plain way. */
+/* File the next one. From the last one on the element needs no stub, so contributions in a handler
+ * that a result starts are plain ones. */
 static void file(struct pe *pe, struct stub *s)
 {
 	struct ck_env *env = (struct ck_env *)s->early;
@@ -292,8 +292,7 @@ void seat_arrived(struct pe *pe, struct cmi_msg *m)
 	if (!s)
 		csd_misfit(pe, m, "it comes from an element that is not away from this PE");
 	keep_early(pe, s, env);
-	/* What is filed may free the stub: a handler that a result starts may let the element leave
-	 * again. */
+	/* Filing may free the stub: a handler that a result starts may let the element leave again. */
 	while ((s = stub_of(c, i)) && s->early &&
 	       (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
 		file(pe, s);
@@ -332,7 +331,7 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 	return !w || !w->filed ? "it is of no kind" : w->filed_misfit ? w->filed_misfit(pe, env) : NULL;
 }
 
-/* ---- seats move, at rest --------------------------------------------------------------------- */
+/* ---- seats move in bulk ---------------------------------------------------------------------- */
 
 bool seats_away(const struct collection *c)
 {
@@ -371,7 +370,7 @@ static void stub_let_go(struct pe *pe, struct stub *s)
 	}
 }
 
-/* The collection frees the stubs that are in its slots. */
+/* The collection frees the stubs in its slots. */
 void seats_fini(struct pe *pe, struct collection *c)
 {
 	struct idmap *late = &place_of(c)->late;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * travel.c: what goes along with an element to its next place, or to its home when it was
+ * travel.c: an element with all that moves along to its next PE, or to its home when it was
  * destroyed. Between PEs of a process a message carries a pointer: the element keeps its address.
- * To another process all of it is packed:
+ * To another process everything is packed:
  *
  *	| struct packed | holders, padded | element, padded | its bodies, padded | calls that wait | late calls |
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * away.c: what a home has written down of elements that do not live there (home.c says what it
- * means), the messages that wait for them, and the words that homes and places tell each other.
+ * away.c: a home's records of elements that do not live there (home.c explains them), the messages
+ * that wait for them, and the messages between homes and the elements' PEs.
  */
 #include "place_record.h"
 #include "../../../machine/base/cmi_alloc.h"

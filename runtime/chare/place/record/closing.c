@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * closing.c: detects that inserting is over. Only then may a call of a missing element be reported
- * as an error; before, the element's insertion may still be under way. Each PE counts the inserts
- * that it sent and carried out, and the phases that it began (X_beginInserting, X_ckNewEmpty) and
- * ended (X_doneInserting). PE 0 collects the sums in waves (wave.h). When two successive waves
- * bring equal sums, no PE's counts changed between its two answers, so the sums describe a single
- * moment. Inserting is over if at that moment all inserts had been carried out and no phase was
- * open.
+ * as an error; until then its insertion may be under way. Each PE counts the inserts that it sent
+ * and carried out, and the phases that it began (X_beginInserting, X_ckNewEmpty) and ended
+ * (X_doneInserting). PE 0 collects the sums in waves (wave.h). When two successive waves bring
+ * equal sums, no PE's counts changed between its two answers, so the sums describe a single moment.
+ * Inserting is over if at that moment all inserts had been carried out and no phase was open.
  *
  * A wave starts when a PE ends a phase, or when a call finds no element although inserting was
  * believed to be over.

@@ -19,7 +19,7 @@ struct dynamic *dynamic_get(struct collection *c)
 	return p->dyn;
 }
 
-/* From now on elements come and go: the parts that count them take another route. */
+/* Elements come and go from now on: notify the parts that count them. */
 void coll_become_dynamic(struct pe *pe, struct collection *c)
 {
 	dynamic_get(c);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.c: the ways of calls to elements that are away from home. A PE's calls of an element go by
- * way of its home, or straight to its place with a lease. All calls of one PE to one element take
- * one way at any moment, and the way changes only when the old one is known to be empty. So they
- * stay in order, and no place gets a call of an element that it does not have.
+ * lease.c: how calls reach elements that are away from home. A PE's calls of an element go through
+ * its home, or straight to its PE with a *lease*: an entry of the location cache (Charm++) that its
+ * PE has granted and can recall. At any moment all calls of one PE to one element take one route,
+ * which changes only when the old one is known to be empty. So they stay in order, and no PE gets a
+ * call of an element that it does not have.
  *
  *	no record     by way of home
  *	WAITS         the PE has sent SWITCH, by way of home, behind its calls. Calls wait until the answer
@@ -17,12 +18,10 @@
  *	RECALL         it is about to leave: FLUSH behind the last call; LEASE: CLEAN_HOME
  *	LEASE_AGAIN    from its new place, which has noted this PE   CLEAN_HOME: LEASE. No record: SWITCH
  *
- * Home itself keeps no such records: its own calls go through its own queue to its own record
- * (home.c).
+ * A home keeps no such records: its own calls go through its own queue to its own record (home.c).
  *
- * Which of these holds is a number in a table (WAY_*), so a lease takes a slot of 16 bytes and no
- * more. While the table has any, it is a stop on the route of the collection's calls
- * (call/call_route.h).
+ * The state is a number in a table (WAY_*), so a lease takes only a slot of 16 bytes. While the
+ * table has any, it is a stop on the route of the collection's calls (call/call_route.h).
  */
 #include "place_record.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -31,7 +30,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Of an element whose way is WAY_WAITS. */
+/* Of an element in state WAY_WAITS. */
 struct waits {
 	struct collection *coll;
 	CkIndex index;
@@ -80,7 +79,7 @@ static void waits_add(struct collection *c, CkIndex i)
 	index_add(&place_of(c)->waits, w);
 }
 
-/* It waits no longer. What waited is the caller's. */
+/* It waits no longer. The caller owns the waiting calls. */
 static void waits_end(struct collection *c, CkIndex i, struct msg_fifo *held)
 {
 	struct waits *w = index_find(&place_of(c)->waits, i);
@@ -128,7 +127,7 @@ void routes_describe(struct pe *pe, const struct collection *c, struct csd_told 
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Of a call that is to take the way by home, or to wait. Returns where it goes; -1: it waits. */
+/* For a call that goes through home, or waits. Returns its destination; -1: it waits. */
 static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elemmap_slot *r,
 		     struct ck_env *env)
 {
@@ -141,7 +140,7 @@ static int other_way(struct pe *pe, struct collection *c, CkIndex i, struct elem
 	return index_home(pe, c, i);
 }
 
-/* Of elements whose home is this PE there are no ways. */
+/* There are no entries for elements whose home is this PE. */
 static __attribute__((noinline)) int address_slow(struct pe *pe, struct collection *c,
 						  struct call_route *r, struct ck_env *env)
 {
@@ -157,7 +156,7 @@ static __attribute__((noinline)) int address_slow(struct pe *pe, struct collecti
 	return way_pe(s->no);
 }
 
-/* A call of a place with a lease needs none of the other function's registers. */
+/* Separate, because a call with a lease needs none of the other function's registers. */
 static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
 {
 	struct elemmap_slot *s = env->flags & CK_ENV_UNPLACED ? NULL :
@@ -185,9 +184,9 @@ static void send_held(struct pe *pe, struct msg_fifo *held, int to)
 		csd_send(pe, to, msg_fifo_pop(held));
 }
 
-/* ---- the way changes ------------------------------------------------------------------------- */
+/* ---- the route changes ----------------------------------------------------------------------- */
 
-/* Behind all calls that this PE has sent by way of home, those in a batch included. */
+/* After all calls that this PE has sent through home, including those in a batch. */
 static void ask_for_lease(struct pe *pe, struct collection *c, CkIndex i)
 {
 	struct ck_env *env = env_new(pe, ck_handler(pe, PART_PLACE, H_SWITCH), 0);
@@ -222,7 +221,7 @@ static void denied(struct pe *pe, struct collection *c, CkIndex i, struct elemma
 	send_held(pe, &held, index_home(pe, c, i));
 }
 
-/* The answer says whether this PE wants a lease again: not if it made no use of this one. */
+/* The answer says whether this PE wants a lease again: not if it has not used this one. */
 static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r,
 		     const struct where_msg *w)
 {
@@ -248,7 +247,7 @@ _Noreturn static void broken(struct pe *pe, const struct collection *c, const st
 		  c->type->name);
 }
 
-/* ---- elements have moved, at rest ------------------------------------------------------------ */
+/* ---- elements have moved in bulk ------------------------------------------------------------- */
 
 static void moved(struct pe *pe, struct collection *c, struct elemmap_slot *r, int to)
 {
@@ -267,7 +266,7 @@ void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to)
 		moved(pe, c, r, to);
 }
 
-/* moved() may take slots out of the table. */
+/* moved() may remove slots from the table. */
 void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases)
 {
 	const struct elemmap *ways = ways_of(c);
@@ -289,7 +288,7 @@ void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bo
 	free(all);
 }
 
-/* ---- what other PEs say ---------------------------------------------------------------------- */
+/* ---- messages of other PEs ------------------------------------------------------------------- */
 
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w)
 {

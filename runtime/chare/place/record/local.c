@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.c: what a program asks about a collection: the elements of this PE, the extents. */
+/* local.c: queries of a program about a collection: the elements of this PE, the extents. */
 #include "place_record.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
@@ -35,7 +35,7 @@ void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 	return obj ? self_of(obj) : NULL;
 }
 
-/* Only a proxy that X_ckNew did not make leads here; see announce.c. */
+/* Only for a proxy that X_ckNew did not make; see announce.c. */
 _Noreturn static void no_branch(struct pe *pe, const CkGenChare *type, CkProxy p)
 {
 	struct collection *c = coll_get(pe, p.id);

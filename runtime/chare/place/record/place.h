@@ -21,10 +21,10 @@ enum { PART_PLACE = 8, PART_DESTROY = 9 };
 extern const struct ck_part place_part, destroy_part;
 
 /** Turn the parameters of a constructor into a creation message. The message may go to any PE, so
- * the parameters leave this node's form at once. */
+ * the parameters are converted for other nodes at once. */
 struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload);
-/** Create this PE's elements, run their constructors in index order, then handle the messages
- * that arrived too early. The caller keeps the payload. */
+/** Create this PE's elements, run their constructors in index order, then handle the messages that
+ * arrived too early. The caller keeps the payload. */
 void coll_construct(struct pe *pe, struct collection *c, void *payload);
 
 /** The element of this PE, or NULL. */
@@ -32,22 +32,20 @@ struct ck_obj *coll_local(const struct collection *c, CkIndex i);
 /** Note that elements of the collection come and go, unless this PE knows it already. */
 void coll_become_dynamic(struct pe *pe, struct collection *c);
 
-/** Free an object that nobody can find any more, as soon as none of its handlers runs. */
+/** Free an object that cannot be found any more, as soon as none of its handlers runs. */
 void destroy_later(struct pe *pe, struct ck_obj *obj);
 
-/** Where an element goes that is about to leave (the watch `leaving`); -1: nobody has said so
- * here. */
+/** The destination of an element that is about to leave (the watch `leaving`); -1: unknown here. */
 int place_leaves_to(const struct ck_obj *obj);
 
-/** Insertions that this PE has sent and that it has carried out, and elements that it has let other
- * PEs, or itself, make. If on all PEs together as many were sent as carried out, and as many made
- * as were let, none is under way. */
+/** Insertions that this PE has sent and that it has carried out, and elements that it has let PEs
+ * make. If over all PEs both pairs of sums agree, no insertion is under way. */
 struct place_inserts {
 	uint64_t sent, done, makes;
 };
 struct place_inserts place_inserts_of(const struct collection *c);
 
-/** Whether the element is made, as far as this PE, its home, knows. */
+/** Whether the element exists, as far as this PE, its home, knows. */
 bool place_lives(struct pe *pe, struct collection *c, CkIndex i);
 
 /** The seat of an element of this PE that is a guest. */
@@ -56,63 +54,60 @@ static inline int place_seat(const struct ck_obj *guest)
 	return guest->coll->guests->list[guest->ordinal].seat;
 }
 
-/** Send what one part says about an element to that part where the element lives: its `told`
+/** Send a part's message about an element to the same part on the element's PE: its `told`
  * (place_watch.h) gets it, in order with calls of the element. While the element moves it waits. If
  * there is no such element, it is dropped. Takes the message; the part may use the payload. */
 void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env);
-/** A part whose `leave_later` said true has nothing against it any more. */
+/** A part whose `leave_later` returned true has no further objection. */
 void place_may_leave(struct pe *pe, struct ck_obj *obj);
 
 /* ---- seat.c: elements that live on another PE than the one that counts them ------------------ */
 
-/** What takes an element's slot at its seat while the element is away. */
+/** Occupies an element's slot at its seat while the element is away. */
 struct stub {
 	struct ck_obj obj;        /* first; n_contributed: reductions to which its contributions have come.
 				   * OBJ_STUB, unless the element is back and has the slot again: OBJ_LATE */
 	uint32_t n_filed;         /* contributions that it sent while away and that were filed here */
-	uint32_t n_sent;          /* once it is back or destroyed: how many it sent */
-	struct travel *end;       /* ours; of a destroyed element: what goes on when the last one is
-				   * filed */
-	struct cmi_msg *early;    /* ours: contributions behind one that has not come, by number */
+	uint32_t n_sent;          /* once it is back or destroyed: the number that it sent */
+	struct travel *end;       /* ours; of a destroyed element: forwarded when the last one is filed */
+	struct cmi_msg *early;    /* ours: contributions after one that has not arrived, by number */
 };
 
 /** On the seat: the element leaves. A stub takes its slot, and is returned; obj is in none of the
  * collection's tables any more, and is the caller's. Not while `walks`. */
 struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj);
-/** On the seat: the element is back, from anywhere; obj->coll is this PE's. It replaces its
- * stub. */
+/** On the seat: the element is back; obj->coll is this PE's. It replaces its stub. */
 void seat_return(struct pe *pe, struct ck_obj *obj);
-/** On any other PE: an element comes that has another seat, and leaves again. obj->coll is this
- * PE's. The collection frees the guests that it has at the end of the job. */
+/** On any other PE: an element with another seat arrives; guest_remove: it leaves. obj->coll is
+ * this PE's. The collection frees its guests at the end of the job. */
 void guest_add(struct ck_obj *obj, int seat);
 void guest_remove(struct ck_obj *obj);
 /** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat,
- * which gives it to that part's `filed` (place_watch.h) when it has filed all that the element
- * contributed before. The part may use the payload and env->more. Takes the message. */
+ * which passes it to that part's `filed` (place_watch.h) after the element's earlier contributions.
+ * The part may use the payload and env->more. Takes the message. */
 void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 
 /* ---- bulk.c: many elements move at once, while nothing of their array is under way ----------- */
 /*
- * All PEs do the same, in this order; what comes between is the caller's:
+ * All PEs do the same, in this order:
  *
  *	place_close     each PE keeps what it sends to the collection from now on
- *	                (wait until nothing is under way: quiescence)
- *	place_rest_of   each PE says what its part allows; place_rest_join puts the words of all PEs together
+ *			(wait until nothing is under way: quiescence)
+ *	place_rest_of   each PE reports what can move; place_rest_join combines the reports of all PEs
  *	place_bulk      all PEs, with the same plan
- *	                (a barrier, when place_bulk is over on every PE)
- *	place_open      what was kept is sent, and X_on_arrived is called
+ *			(a barrier, when place_bulk is over on every PE)
+ *	place_open      sends what was kept, and calls X_on_arrived
  */
 
-/** What a part of a collection that is at rest allows; of one PE, or of several. All zero: of
- * none. */
+/** What can move in a quiescent collection; of one PE, or of several. All zero: of none. */
 struct place_rest {
 	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed
 				   * to */
-	uint32_t scans;           /* scans that each element has come to */
-	bool any;                 /* there are elements: the numbers say something */
+	uint32_t scans;           /* scans that each element has called */
+	bool any;                 /* there are elements: the numbers are valid */
 	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over
 				   * elements runs */
-	bool dynamic;             /* elements came or went */
+	bool dynamic;             /* elements were created or destroyed */
 	bool away;                /* elements live on other PEs than their seats */
 };
 
@@ -122,10 +117,10 @@ struct place_move {
 	int32_t from, to;         /* PEs; not the same */
 };
 
-/** Where elements go; equal on all PEs. Either cuts, or moves. */
+/** The destinations of elements; equal on all PEs. Either cuts, or moves. */
 struct place_plan {
-	/** [n_pes + 1], rising from 0 to the number of places: the elements cuts[p] .. cuts[p + 1] - 1 of
-	 * the row-major order go to PE p. Only of arrays with extents. NULL: moves. */
+	/** [n_pes + 1], rising from 0 to the number of places: the elements cuts[p] .. cuts[p + 1] - 1 in
+	 * row-major order go to PE p. Only for arrays with extents. NULL: moves. */
 	const uint64_t *cuts;
 	const struct place_move *moves; /* each element at most once */
 	size_t n_moves;
@@ -133,11 +128,11 @@ struct place_plan {
 };
 
 /** Keep calls, broadcasts, multicasts, insertions and destructions that this PE sends to the
- * collection. What is under way, and what comes from PEs that are not closed, still arrives.
- * Nothing happens if it is closed. */
+ * collection. Messages that are under way, and those of PEs that are not closed, still arrive. No
+ * effect if it is closed. */
 void place_close(struct pe *pe, struct collection *c);
 bool place_is_closed(const struct collection *c);
-/** This PE's word. Only at rest. */
+/** This PE's report. Only when quiescent. */
 struct place_rest place_rest_of(struct pe *pe, struct collection *c);
 void place_rest_join(struct place_rest *all, const struct place_rest *one);
 /** Why the element cannot move now, "it has threads"; NULL: it can. */
@@ -145,9 +140,9 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj);
 /** Whether the element can move by CkMigrateMe, but not by place_bulk. */
 bool place_moves_alone(struct pe *pe, struct ck_obj *obj);
 /** Move elements. The collection is closed on all PEs, and nothing of it is under way: no call, no
- * reduction, no move. Elements that cannot move so (place_pinned, place_moves_alone) stay where
- * they are, else the job ends. The plan is the caller's, and may go when the call returns. `over`
- * is called when this PE's elements have all come, maybe before the call returns.
+ * reduction, no move. Elements that cannot move like this (place_pinned, place_moves_alone) must
+ * stay, else the job ends. The plan is the caller's, and may be freed when the call returns. `over`
+ * is called when all elements for this PE have arrived, maybe before the call returns.
  *
  * Seats move along in a sparse array, and with cuts, if plan->rest allows; then no element of the
  * collection is away from its seat any more, and with cuts none is away from home: the cuts are the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_record.h: the room place/record/: what a PE has written down of a collection whose elements
- * come, go and move.
+ * place_record.h: the room place/record/: a PE's records of a collection whose elements come, go
+ * and move.
  *
  *	dynamic.c  the record of a collection, and its slots
  *	away.c     what a home knows of elements that do not live there, and the calls that wait for them
@@ -27,19 +27,19 @@ enum {
 	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED, H_TELL
 };
 
-/** What the table of ways has for an element whose calls do not simply go to its home. From
- * WAY_LEASE on it is a PE: they go there. */
+/** Entries of the table for elements whose calls do not simply go to their home. From WAY_LEASE on
+ * it is a PE: calls go there. */
 enum {
 	WAY_WAITS = 1,
 	WAY_CLEAN_HOME = 2,
 	WAY_LEASE = 4,
 	WAY_USED = 1
-}; /* WAY_USED is added to a lease: for a call */
+}; /* WAY_USED is added to a lease when a call uses it */
 
 static inline uint32_t way_lease(int pe) { return WAY_LEASE + 2 * (uint32_t)pe; }
 static inline int way_pe(uint32_t way) { return (int)((way - WAY_LEASE) / 2); }
 
-/** The ways of this PE's calls to elements that are away from home (lease.c). */
+/** How this PE's calls reach elements that are away from home (lease.c). */
 struct ways {
 	struct call_route route;  /* first; on the route while the table is not empty */
 	struct elemmap at;        /* from elements to WAY_* */
@@ -47,16 +47,17 @@ struct ways {
 
 /** Of a collection on a PE. */
 struct place_coll {
-	struct dynamic *dyn;      /* insert.c; NULL: no element ever came or went here */
-	struct closing *closing;  /* closing.c; NULL: nobody asked yet whether inserting is over */
-	struct ready *ready;      /* ready.c; NULL: nobody wants to know, or all are constructed */
+	struct dynamic *dyn;      /* insert.c; NULL: no element was ever created, destroyed or moved
+				   * here */
+	struct closing *closing;  /* closing.c; NULL: no call has missed its element yet */
+	struct ready *ready;      /* ready.c; NULL: not requested, or all are constructed */
 	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
-	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before what
-				   * they contributed */
+	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before their
+				   * contributions */
 	struct ways ways;
 	struct idmap waits;       /* lease.c: struct waits by index */
 	uint64_t n_makes;         /* elements that this PE, their home, has let be made (place_inserts) */
-	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move at rest */
+	struct bulk *bulk;        /* bulk.c: ours; NULL: its elements do not move in bulk */
 };
 
 static inline struct place_coll *place_of(const struct collection *c)
@@ -64,16 +65,15 @@ static inline struct place_coll *place_of(const struct collection *c)
 	return coll_state(c, PART_PLACE);
 }
 
-/** Kept by the home PE of an index: an element that does not live on this PE, while there is more
- * to know of it than where it lives. */
+/** Kept by the home PE of an index: for an element that does not live on this PE, if more than its
+ * PE must be known. */
 struct away {
 	struct collection *coll;
 	CkIndex index;
-	int32_t pe;               /* where it lives, or will; -1: nowhere */
-	bool moving; /* not to be called now: it is made, about to leave, or on its way. Calls wait
-				   * until its place says BORN, or its last place what it had (GONE) */
-	int32_t to;               /* while it is about to leave: the PE that it wants to go to, or
-				   * NOWHERE */
+	int32_t pe;               /* the element's PE, present or next; -1: none */
+	bool moving; /* cannot be called now: it is made, about to leave, or moving. Calls wait until its
+				   * PE sends BORN, or its last PE its late messages (GONE) */
+	int32_t to;               /* while it is about to leave: its destination, or NOWHERE */
 	bool asked;               /* home asked that PE whether it exists, because of a second insertion */
 	uint32_t since;           /* wave of closing.c before which the first message began to wait */
 	uint32_t n_senders, cap_senders;
@@ -87,36 +87,35 @@ struct sender {
 	uint32_t n;               /* calls since its last SWITCH; OFFER_AT: it has an offer */
 };
 
-/** Kept by an element's place while other PEs have leases of it, or while it is about to leave. */
+/** Kept by an element's PE while other PEs have leases of it, or while it is about to leave. */
 struct stay {
 	struct collection *coll;
 	CkIndex index;
 	int32_t seat;             /* of the element */
 	struct ck_obj *obj;       /* NULL: it was destroyed here */
-	int32_t to;               /* where it goes; NOWHERE: it was destroyed */
-	bool asked;               /* a message to look at it is on its way to this PE */
-	bool pending;             /* it asks when its threads have ended */
+	int32_t to;               /* its destination; NOWHERE: it was destroyed */
+	bool asked;               /* a message to check it is under way to this PE */
+	bool pending;             /* it will ask when its threads have ended */
 	bool leaving;             /* WANT and RECALL have been sent */
 	bool go;                  /* home sends no more (GO) */
 	uint32_t n_flushes;       /* holders that may send more */
 	uint32_t n_holders, cap_holders;
 	int32_t *holders;         /* ours: PEs with a lease; while it leaves: those that want one again */
 	uint32_t n_contributed;   /* of a destroyed guest */
-	struct msg_fifo late;     /* calls that came meanwhile, in order */
+	struct msg_fifo late;     /* late calls, in order */
 };
 enum { NOWHERE = -1 };
 
-/** A collection on one PE where elements come and go, or move. */
+/** A collection on one PE with elements that come and go, or move. */
 struct dynamic {
-	/* Of a sparse array: what lives here, and has its seat here. */
+	/* Of a sparse array: elements that live here, and have their seat here. */
 	struct idmap here;        /* struct ck_obj by index */
 	uint64_t cap;             /* of elems */
 	uint64_t n_holes;
 	/* Of any: */
 	struct idmap away;        /* struct away by index: elements whose home is this PE */
-	struct elemmap lives;     /* the same, where a struct away would say no more than `pe`: that PE +
-				   * 1 */
-	struct idmap stays;       /* struct stay by index: elements whose place is this PE */
+	struct elemmap lives;     /* the same, if a struct away would only contain `pe`: that PE + 1 */
+	struct idmap stays;       /* struct stay by index: elements that live on this PE */
 };
 
 /** A message about an element, or about the whole collection. */
@@ -125,9 +124,8 @@ enum where_kind {
 	WHERE_ASK,                /* does it exist? from its home */
 	WHERE_EXISTS,             /* yes */
 	WHERE_WANT,               /* it is about to leave for PE count[0]; to its home */
-	WHERE_GO,                 /* from its home, behind all that home has passed on */
-	/* Between its place and the PEs that call it; see lease.c. `count` has what else there is to
-	 * say. */
+	WHERE_GO,                 /* from its home, after all forwarded calls */
+	/* Between its PE and the PEs that call it; see lease.c. `count` has further data. */
 	WHERE_OFFER, WHERE_GRANT, WHERE_DENY, WHERE_RECALL, WHERE_FLUSH, WHERE_LEASE_AGAIN,
 	WHERE_CHECK, WHERE_WAVE, WHERE_SUM, WHERE_VERDICT, /* closing.c */
 };
@@ -155,8 +153,7 @@ bool element_is_there(const struct ck_obj *obj);
 struct dynamic *dynamic_get(struct collection *c);
 void fifo_free(struct pe *pe, struct msg_fifo *f);
 
-/** What goes along with an element that leaves, or what its last place had when it was
- * destroyed. */
+/** Everything that moves with an element, or the late messages of a destroyed one. */
 struct travel {
 	uint64_t coll;
 	CkIndex index;
@@ -166,14 +163,14 @@ struct travel {
 	uint32_t n_holders;
 	int32_t *holders;         /* ours: PEs that want a lease again */
 	struct obj_calls kept;    /* calls that wait for a condition or a `when` */
-	struct msg_fifo late;     /* calls that came too late, in order */
+	struct msg_fifo late;     /* late calls, in order */
 	struct travel *next, **link; /* travels under way within this process */
 };
 /** On a node: the travels between its PEs, for the end of the job. */
 struct place_node {
 	pthread_mutex_t lock;
 	struct travel *flying;
-	const struct place_watch *watches[CK_PARTS]; /* place_watch.c: by part; NULL: it hears nothing */
+	const struct place_watch *watches[CK_PARTS]; /* place_watch.c: by part; NULL: none */
 };
 static inline struct place_node *place_node_of(const struct node *node)
 {
@@ -181,81 +178,83 @@ static inline struct place_node *place_node_of(const struct node *node)
 }
 
 /* away.c */
-/** Handle a message as when it came. */
+/** Handle a message as on arrival. */
 void handle_again(struct pe *pe, struct cmi_msg *m);
 /** Take the messages out and handle them again, in order. Those that cannot be handled yet wait
  * again. */
 void resume(struct pe *pe, struct msg_fifo *f);
-/** The same of messages for an element that is here. A call that destroys it may be among them, and
- * behind it an insertion of the next with its index: copies of what has gone to all are for this
- * one. */
+/** The same for messages for an element that is here. A call that destroys it may be among them,
+ * followed by an insertion of the next with its index: copies of broadcasts are for this one. */
 void resume_of_one(struct pe *pe, struct msg_fifo *f);
-/** The element's record; NULL: it lives here or nowhere. The caller ends the record or lets it
- * rest, or it stays. */
+/** The element's record; NULL: it lives here or nowhere. The caller ends the record or calls
+ * away_rest, or it stays. */
 struct away *away_find(struct collection *c, CkIndex i);
-/** Where an element without a record lives that has its number in the table; NULL: it has none. */
+/** The table entry of an element without a record; NULL: none. */
 struct elemmap_slot *lives_find(const struct collection *c, CkIndex i);
 int lives_pe(const struct elemmap_slot *s);
 struct away *away_get(struct collection *c, CkIndex i);
 /** The element lives elsewhere, and is not about to leave. If no PE's calls pass through here, only
- * note where it lives. The record is the caller's no more. */
+ * its PE is kept. The caller no longer owns the record. */
 void away_rest(struct away *a);
 /** The element lives at home now, or nowhere: the record ends, and its messages are handled. */
 void away_end(struct pe *pe, struct away *a);
-/** The same of a record that is in no table any more. */
+/** The same for a record that is in no table any more. */
 void away_drop(struct pe *pe, struct away *a);
 /** Send a message about one element. */
 void tell_where(struct pe *pe, int dst_pe, struct where_msg what);
 /** Whether a message is from place_tell. */
 bool is_told(const struct pe *pe, const struct cmi_msg *m);
-/** Whether a message is a copy of what has gone to all elements. / Drop such messages. */
+/** Whether a message is a copy of a broadcast, multicast or result. */
 bool is_of_all(const struct pe *pe, const struct cmi_msg *m);
+/** Drop such messages. */
 void drop_copies(struct pe *pe, struct msg_fifo *f);
 void away_fini(struct pe *pe, struct collection *c);
-/** Whether a PE asks for a lease with it. / It gets none. Takes the message. */
+/** Whether a PE asks for a lease with it. */
 bool is_switch(const struct pe *pe, const struct ck_env *env);
+/** It gets none. Takes the message. */
 void deny_switch(struct pe *pe, const struct collection *c, CkIndex i, struct ck_env *env);
-/** At home: the element has moved at rest. */
+/** At home: the element has moved in bulk. */
 void away_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
 void describe_waiting(struct pe *pe, const struct collection *c, const struct cmi_msg *m, char *buf,
 		      size_t len);
 
 /* stay.c */
 struct stay *stay_find(const struct collection *c, CkIndex i);
-/** The element's record, which it gets if it has none. / With that seat, because it has left its
- * own. / End the record. */
+/** The element's record, made if necessary. */
 struct stay *stay_get(struct pe *pe, struct ck_obj *obj);
+/** With that seat, because it has left its own. */
 struct stay *stay_make(struct ck_obj *obj, int seat);
+/** End the record. */
 void stay_free(struct stay *s);
 void stays_fini(struct pe *pe, struct collection *c);
 int stay_home(struct pe *pe, const struct stay *s);
 /** A message about it, for tell_where. */
 struct where_msg where_about(const struct collection *c, CkIndex i, enum where_kind kind);
 struct where_msg stay_about(const struct stay *s, enum where_kind kind);
-/** The element of `t` has come: who holds leases of it moves from `t` into its record, which is
- * returned; NULL: nobody. */
+/** The element of `t` has arrived: the holders of its leases move from `t` into its record, which
+ * is returned; NULL: there are none. */
 struct stay *stay_take_holders(struct pe *pe, struct travel *t);
 void stay_drop_holder(struct stay *s, int pe);
 /** Tell its former holders that it lives here. */
 void stay_lease_again(struct pe *pe, const struct stay *s);
 /** A PE asks for a lease of an element that lives here. */
 void stay_switch(struct pe *pe, struct ck_obj *obj, int sender);
-/** What came for an element that is about to leave. Takes the message. */
+/** A message for an element that is about to leave. Takes the message. */
 void stay_late(struct pe *pe, struct stay *s, struct ck_env *env);
 
 /* queued.c */
 /** Take along the calls with a priority that wait in this PE's queue for the element. */
 void travel_take_queued(struct pe *pe, struct travel *t);
-/** Drop those of them that have gone to all elements: it is destroyed. */
+/** Drop the copies of broadcasts among them: it is destroyed. */
 void travel_drop_queued(struct pe *pe, const struct travel *t);
 /** Whether there are such calls. */
 bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
 
 /* place_watch.c */
-/** A part's; NULL: it has not joined, or there is no part of that number. */
+/** A part's; NULL: it has not registered, or there is no such part. */
 const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
-/** Tell all who have joined of what happens to an element: `event` is the offset in struct
- * place_watch of a function that takes a PE and an element. */
+/** Notify all watches of an element's event: `event` is the offset in struct place_watch of a
+ * function that takes a PE and an element. */
 void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event);
 /** Whether a part wants the element to stay for now. */
 bool watches_keep(struct pe *pe, struct ck_obj *obj);
@@ -266,17 +265,16 @@ void tell_reopened(struct pe *pe, struct collection *c);
 
 /* lease.c */
 void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *w);
-/** Drop copies for an element that is destroyed of what has gone to all, which wait for their
- * way. */
+/** Drop waiting copies of broadcasts for an element that is destroyed. */
 void route_drop_copies(struct pe *pe, struct collection *c, CkIndex i);
 void routes_describe(struct pe *pe, const struct collection *c, struct csd_told *to);
 void routes_fini(struct pe *pe, struct collection *c);
-/** An element that is called straight has moved at rest, and its place knows this PE. / All have,
- * to where the cuts say; without leases: no element is away from home any more. */
+/** An element with a lease has moved in bulk, and its PE knows this PE. */
 void route_moved(struct pe *pe, struct collection *c, CkIndex i, int to);
+/** All have, as the cuts say; without leases: no element is away from home any more. */
 void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bool leases);
 
-/* closing.c. What one PE counts: the inserts that it sent, the inserts that it carried out, and
+/* closing.c. The counts of one PE: the inserts that it sent, the inserts that it carried out, and
  * its calls of X_beginInserting and X_doneInserting. */
 enum closing_what { INSERTS_SENT, INSERTS_DONE, PHASES_BEGUN, PHASES_DONE };
 void closing_count(struct pe *pe, struct collection *c, enum closing_what what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place_watch.c: what place_watch.h says: who has joined is told. */
+/* place_watch.c: calls the registered functions; see place_watch.h. */
 #include "place_watch.h"
 #include "place_record.h"
 

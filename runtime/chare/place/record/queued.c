@@ -9,7 +9,7 @@ struct wanted {
 	uint64_t place;
 };
 
-/* Plain calls are never behind GO, FLUSH or SWITCH; those with a priority may be. */
+/* Plain calls never come after GO, FLUSH or SWITCH; those with a priority may. */
 static bool is_wanted(const struct cmi_msg *m, const void *arg)
 {
 	const struct wanted *w = arg;

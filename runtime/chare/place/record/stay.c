@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stay.c: what a PE keeps of an element that lives there while others have leases of it, or while
- * it is about to leave (leave.c): who has a lease, and which calls came late.
+ * stay.c: a PE's record of an element that lives there while others have leases of it, or while it
+ * is about to leave (leave.c): the holders of leases, and late calls.
  */
 #include "place_record.h"
 #include "../../../machine/base/cmi_alloc.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch.c: what goes along with the elements that one PE gives to another at rest (bulk.c). Between
- * PEs of a process a message has pointers; to another process it has the images that single
- * elements have (travel.c), one after another:
+ * batch.c: the elements that move in bulk from one PE to another (bulk.c). Between PEs of a process
+ * a message has pointers; to another process it has the images of single elements (travel.c),
+ * concatenated:
  *
  *	| struct batch_msg | image | image | ...
  *
  * A message ends when it is BATCH_BYTES long, so that no PE has all of its elements twice. The last
- * one of a PE says so, and may have nothing in it: the other PE knows from whom it gets one.
+ * one of a PE is marked, and may be empty: the other PE knows which PEs send one.
  */
 #include "bulk.h"
 #include "../../core/shape.h"

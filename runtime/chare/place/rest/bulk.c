@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk.c: elements move together, while nothing of their collection is under way. Then none of the
- * protocol of leave.c is needed. No call can overtake another one or miss its element, because
- * there are no calls. All PEs have the same plan, so each of them knows by itself what has changed:
+ * bulk.c: elements move together, while nothing of their collection is under way. Then the protocol
+ * of leave.c is not needed: no call can overtake another one or miss its element, because there are
+ * no calls. All PEs have the same plan, so each of them knows what changes:
  *
  *	a PE where elements live      sends those that go, one batch for each PE (bulk_leave.c, batch.c), and awaits those
  *	                              that come (bulk_come.c)
@@ -13,16 +13,15 @@
  * The plan is a list of moves, or cuts through the row-major order of an array with extents
  * (core/cut_map.c).
  *
- * Seats move along if every element has contributed to as many reductions and scans as any other:
- * then only numbers have to be set. The collection's tables are made anew, as if its elements had
- * been made where they live now: there are no stubs and no guests. With cuts the map is another
- * one, so there are no records of elements away from home, and no leases; and the elements of each
- * PE are a run, so that a call finds its element as in an array that never moved. In an array with
- * extents, moves that are no cuts leave seats where they are, because its seats are where its map
- * says.
+ * Seats move along if all elements have contributed to equally many reductions and scans: then only
+ * numbers have to be set. The collection's tables are rebuilt, as if its elements had been made
+ * where they live now: there are no stubs and no guests. With cuts the map changes, so there are no
+ * records of elements away from home, and no leases; and the elements of each PE are a run, so that
+ * a call finds its element as in an array that never moved. In an array with extents, moves without
+ * cuts leave the seats, because its map determines them.
  *
- * From place_bulk to place_open the collection is not `constructed` here. What PEs send that are
- * open already waits.
+ * From place_bulk to place_open the collection is not `constructed` here. Messages of PEs that are
+ * open already wait.
  */
 #include "bulk.h"
 #include "../../../machine/base/cmi_alloc.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * bulk_come.c: all elements that were to come to a PE have come: they get their slots, or become
- * guests.
- */
+/* bulk_come.c: all elements for a PE have arrived: they get their slots, or become guests. */
 #include "bulk.h"
 #include "../../core/objects/index.h"
 #include "../../../machine/base/cmi_alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk_leave.c: a plan is carried out: a PE sends its elements that go, brings its records and
- * tables up to date, and finds out from whom it awaits elements.
+ * bulk_leave.c: carries out a plan: a PE sends its leaving elements, updates its records and
+ * tables, and determines which PEs send it elements.
  */
 #include "bulk.h"
 #include "../../core/objects/index.h"
@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/** While a plan is carried out: who goes where. */
+/** The moves of the plan, while it is carried out. */
 struct going {
 	struct cuts *cuts;        /* NULL: moves */
 	struct idmap by_index;    /* struct one_goes: elements that leave this PE */
@@ -24,7 +24,7 @@ struct one_goes {
 	int32_t to;
 };
 
-/* ---- who goes where -------------------------------------------------------------------------- */
+/* ---- destinations ---------------------------------------------------------------------------- */
 
 static int goes_to(const struct pe *pe, const struct going *g, const struct ck_obj *obj)
 {
@@ -63,8 +63,7 @@ static void list_moves(struct pe *pe, struct collection *c, struct bulk *b, stru
 	free(from);
 }
 
-/* The places that the map gives to this PE, whether they have elements or not; *at is 0 at
- * first. */
+/* The places that the map assigns to this PE, with or without elements; *at is 0 at first. */
 static uint64_t next_place(const struct collection *c, size_t *at)
 {
 	const struct idmap_slot *s;
@@ -76,7 +75,7 @@ static uint64_t next_place(const struct collection *c, size_t *at)
 	return s ? s->key : UINT64_MAX;
 }
 
-/* While all elements live where the map says, the old map and the cuts alone say who sends to whom.
+/* While all elements live where the map says, the old map and the cuts determine who sends to whom.
  * Otherwise each PE sends to each. */
 static void list_cuts(struct pe *pe, struct collection *c, struct bulk *b, struct going *g,
 		      bool away)
@@ -163,7 +162,7 @@ static void leave(struct pe *pe, struct bulk *b, struct going *g, struct ck_obj 
 	batch_add(pe, c, to, &g->out[to], t);
 }
 
-/* All elements that live here: those that go have left, the others are in b->stay if seats move. */
+/* All elements that live here: leaving ones have left, the others are in b->stay if seats move. */
 static void part(struct pe *pe, struct collection *c, struct bulk *b, struct going *g)
 {
 	const size_t n_guests = c->guests ? c->guests->n : 0;
@@ -192,7 +191,7 @@ static void part(struct pe *pe, struct collection *c, struct bulk *b, struct goi
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* A list of what is in a table, from which some are removed then. The caller frees it. */
+/* A list of a table's entries, some of which are then removed. The caller frees it. */
 static void **list_of(const struct idmap *m, size_t *n_p)
 {
 	void **all = cmi_alloc(m->n * sizeof *all + 1, "elements that move");
@@ -229,8 +228,8 @@ static void stays_seated(struct pe *pe, struct collection *c, bool cuts)
 	free(all);
 }
 
-/* The map is another one. A record of an element that lives somewhere ends; what waits for one that
- * does not exist goes to its new home. */
+/* The map changes. A record of an element that lives somewhere ends; messages for a missing element
+ * go to its new home. */
 static void away_cut(struct pe *pe, struct collection *c, struct away *a, struct going *g)
 {
 	const int to = cuts_home(g->cuts, index_place(c, a->index));
@@ -287,7 +286,7 @@ static void records_of_moves(struct pe *pe, struct collection *c, const struct p
 	}
 }
 
-/* The elements that stay are in b->stay, and nothing else is left of the tables. */
+/* The elements that stay are in b->stay, and the tables are otherwise empty. */
 static void tables_empty(struct collection *c)
 {
 	free(c->elems);

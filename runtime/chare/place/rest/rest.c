@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest.c: a collection at rest: it is closed, so that nothing of it comes to be under way, and each
- * PE says what may move then.
+ * rest.c: a quiescent collection: it is closed, so that nothing of it is sent, and each PE reports
+ * what can move.
  */
 #include "bulk.h"
 
