@@ -73,7 +73,7 @@ typedef struct CkBoot {
  *          launcher, an allgather that fails, a wrong argument. Later failures, or a wrong
  *          environment variable, end the job like CkAbort.
  * Misuse   calling it twice without CkFinalize, in a handler, or in a program that CkMain runs,
- * aborts. */
+ *          aborts. */
 int CkInit(int *argc, char ***argv, const struct CkGenModule *module, const CkBoot *boot)
 	__attribute__((warn_unused_result));
 

@@ -2,11 +2,11 @@
 /*
  * ckdirect.h: CkDirect channels, persistent one-sided transfers between two PEs.
  *
- * A channel moves the same number of bytes from one send buffer to one receive buffer,
- * again and again, without a message, a copy on the receiving side, a turn of the scheduler or
+ * A channel moves the same number of bytes from one send buffer to one receive buffer, again and
+ * again, without a message, a copy on the receiving side, a turn of the scheduler or
  * synchronisation. It fits programs whose iterations already tell the sender that the receiver is
- * ready. The runtime does not find that out for them; it checks it in checked mode (CK_CHECK=1)
- * and in sequence mode.
+ * ready. The runtime does not ensure that; it checks it in checked mode (CK_CHECK=1) and in
+ * sequence mode.
  *
  *   receiver: h = CkDirect_createHandle(buf, bytes, oob, fn, data)   -> armed
  *             h travels to the sender inside an entry method call
@@ -88,7 +88,7 @@ void CkDirect_assocLocalBuffer(CkDirectHandle *h, const void *send_buf, size_t b
 void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf);
 
 /** Put from another buffer from now on: for two send buffers in turn, one of which is filled while
- * the other is on its way.
+ * the other is being sent.
  *
  * Called   on the PE that bound the channel, before the put, when the last put is locally complete. It
  *          sends nothing, and nothing is registered: a network that registers send buffers does so

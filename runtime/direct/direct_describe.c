@@ -10,13 +10,14 @@
 #include "ends/channel.h"
 #include "ends/sender.h"
 
-/* ---- for how long a channel has been armed --------------------------------------------------- */
+/* ---- how long a channel has been armed
+ * --------------------------------------------------------- */
 
-/** What the looks have seen of a channel. A ready reads no clock, so the time of the first look
- * that found the channel armed stands for it: it was armed then, or before. */
+/** The looks' data of a channel. A ready reads no clock, so the time of the first look that found
+ * the channel armed is used: it was armed then, or before. */
 struct direct_look {
 	uint64_t marks;               /* readyMarks until then; 0: not armed at the last look */
-	uint64_t since_ns;            /* the first look at which it was armed after so many */
+	uint64_t since_ns;            /* the first look at which it was armed after that many */
 	uint32_t generation;
 };
 
@@ -55,7 +56,7 @@ void direct_looks_free(struct direct_pe *d)
 	free(d->looks);
 }
 
-/* 0: no look has found it so. */
+/* 0: no look has found it armed. */
 static uint64_t armed_since(const struct direct_pe *d, uint32_t number)
 {
 	const struct direct_look *l = &d->looks[number];
@@ -77,7 +78,7 @@ static struct csd_thing channel_thing(const struct direct_id *id)
 	return csd_named(&key, "channel %u (receiver PE %d, %s)", id->channel, id->receiver, sender);
 }
 
-/** What it waits for. Puts are numbered from 1. NULL: for nothing. */
+/** What it waits for. Puts are numbered from 1. NULL: nothing. */
 static const char *receiver_waits(const struct direct_channel_hot *hot)
 {
 	switch ((enum channel_state)hot->state) {
@@ -110,7 +111,7 @@ static void describe_receivers(struct pe *pe, struct csd_told *to)
 	}
 }
 
-/* The receiver asks for it. */
+/* On behalf of the receiver. */
 static void describe_senders(struct pe *pe, struct csd_told *to)
 {
 	const struct direct_pe *d = direct_of(pe);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * direct_ends.c: the ends of channels for a layer that moves them (scheduler/ends.h). An end is a
- * handle there, which puts and readies use as they use any other.
+ * handle there, which puts and readies use like any other.
  */
 #include "direct_ends.h"
 
@@ -18,7 +18,7 @@ static void receive(struct pe *pe, void *end, const struct csd_receiving *r)
 	direct_channel_receive(pe, end, r);
 }
 
-/* Of a put that has come a bell may tell that nobody has heard yet. */
+/* A bell that has not been heard may report a put. */
 static uint64_t received(struct pe *pe, const void *end, struct csd_receiving *now)
 {
 	direct_bells_take(pe, UINT32_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* direct_ends.h: what this layer offers to one that gives channels names and moves their ends. */
+/* direct_ends.h: the interface for a layer that gives channels names and moves their ends. */
 #ifndef DIRECT_ENDS_H
 #define DIRECT_ENDS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_inside.c: which ends of channels depend on some memory: an end stays on its PE, so what
- * holds it cannot move to another one. Buffers, and what functions get, are looked up for each end.
- * A handle says nothing of where it is, so the memory is searched for handles.
+ * direct_inside.c: which ends of channels depend on some memory: an end stays on its PE, so its
+ * owner cannot move to another one. Buffers, and the arguments of functions, are looked up for each
+ * end. The location of handles is unknown, so the memory is searched for them.
  */
 #include "direct_inside.h"
 
@@ -11,9 +11,8 @@
 #include "ends/channel.h"
 #include "ends/sender.h"
 
-/* Handles are looked for in pieces of up to so many bytes: they lie in structs, or in arrays of
- * some. Larger pieces are data, and to search them would cost what moving them within the process
- * saves. */
+/* Handles are searched for in pieces of up to this size: they lie in structs, or in arrays of some.
+ * Larger pieces are data, and searching them would cost what moving within the process saves. */
 enum { SEARCHED_BYTES = 1 << 16 };
 
 struct search {
@@ -31,7 +30,7 @@ static void found(struct search *s, int32_t receiver, uint32_t number)
 		snprintf(s->name, s->len, "channel %u of PE %d", number, receiver);
 }
 
-/* The last piece that begins at or before p may have it. */
+/* The last piece that begins at or before p may contain it. */
 static bool lies_in(const struct search *s, const void *p)
 {
 	size_t from = 0, to = s->n_pieces;
@@ -47,14 +46,15 @@ static bool lies_in(const struct search *s, const void *p)
 	return from && (uintptr_t)p - (uintptr_t)s->pieces[from - 1].at < s->pieces[from - 1].bytes;
 }
 
-/* ---- buffers, and what functions get --------------------------------------------------------- */
+/* ---- buffers, and arguments of functions
+ * ------------------------------------------------------ */
 
 static bool receiver_lies_in(const struct search *s, const struct direct_channel_hot *hot)
 {
 	return lies_in(s, direct_rest(hot)->buf) || lies_in(s, direct_rest(hot)->data);
 }
 
-/* Whether there is such an end, which cannot move, as those with names can. */
+/* Whether there is such an end that cannot move; named ones can. */
 static bool receiver_stays(const struct direct_channel_hot *hot)
 {
 	return hot->state != CHANNEL_FREE && !hot->named;
@@ -104,7 +104,7 @@ static void receiver_of(struct search *s, const struct direct_handle *h)
 		found(s, h->receiver, h->channel);
 }
 
-/* A struct of the program is aligned, and so is what it holds. */
+/* A struct of the program is aligned, and so are its members. */
 static void handles_in(struct search *s, const struct csd_piece *piece)
 {
 	for (size_t at = 0; at + sizeof(struct direct_handle) <= piece->bytes; at += sizeof(uint64_t)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_layer.c: where the channel layer meets the scheduler: start, each pass of the loop,
+ * direct_layer.c: connects the channel layer and the scheduler: start, each pass of the loop,
  * control messages, stop; and the calls that belong to neither end alone. No other file here calls
  * this one.
  *
- * All memory of the layer is given back in node_stop, not in pe_stop: when one PE has ended,
- * another PE of the node, or the network, may still look at its memory.
+ * All memory of the layer is freed in node_stop, not in pe_stop: when one PE has ended, another PE
+ * of the node, or the network, may still use its memory.
  */
 #include "direct_layer.h"
 
@@ -28,22 +28,21 @@
 #include "core/direct_state.h"
 #include "transfer/put.h"
 
-/* Up to so many channels that other PEs put into, a PE polls them; with more, their senders tell
- * it. A round trip through one of N armed channels took 0.20 us polled and 0.28 told for N = 1,
- * 0.30 both ways for N = 32, 0.47 and 0.30 for N = 128; one of a message beside them 18, 50 and 730
- * % more for N = 16, 128 and 1000 polled, at most 5 % told (bench/channels). CK_DIRECT_POLL_MAX
- * overrides it. */
+/* Up to this many channels that other PEs put into, a PE polls them; with more, their senders ring
+ * a bell. A round trip through one of N armed channels took 0.20 us polled and 0.28 with bells for
+ * N = 1, 0.30 both ways for N = 32, 0.47 and 0.30 for N = 128; one of a message beside them 18, 50
+ * and 730 % more for N = 16, 128 and 1000 polled, at most 5 % with bells (bench/channels).
+ * CK_DIRECT_POLL_MAX overrides it. */
 enum { DIRECT_POLL_MAX = 32 };
 
-/* What checked mode writes over receive buffers when they are freed. */
+/* The pattern that checked mode writes over freed receive buffers. */
 enum { FREED = 0xdd };
 
 /* ---- polling ----------------------------------------------------------------------- */
 
 /** The upcall `poll`. Completions come first: a function that an arrival runs must find the puts
- * that led to this arrival complete. All looks stand here, without a call. The loop comes here
- * several times while a message makes its round trip, so a nanosecond more here is three more
- * there. */
+ * that led to this arrival complete. All polls are inline here. The loop calls this several times
+ * while a message makes its round trip, so a nanosecond more here is three more there. */
 static int poll_all(struct pe *pe)
 {
 	struct direct_pe *d = direct_of(pe);
@@ -60,13 +59,13 @@ static int poll_all(struct pe *pe)
 	return n;
 }
 
-/* What rings while nothing listens comes from a program that breaks a rule, so it may wait this
- * long. */
+/* A bell that rings while no channel waits for one comes from a program that breaks a rule, so it
+ * may wait this long. */
 enum { IDLE_LOOK_US = 100 * 1000 };
 
-/** csd_layer.nap. A pass listens only while an armed channel waits for a bell. Bells that ring
- * at other times tell of puts into marked channels, and of puts that came too early or too late:
- * those leave the job without work, so this is where they are found. */
+/** csd_layer.nap. A pass polls bells only while an armed channel waits for one. Bells that ring at
+ * other times report puts into marked channels, and puts that came too early or too late: those
+ * leave the job without work, so they are found here. */
 static int64_t listen_when_idle(struct pe *pe, uint64_t now)
 {
 	struct direct_pe *d = direct_of(pe);
@@ -114,8 +113,7 @@ static const char *control_misfit(struct pe *pe, const struct cmi_msg *m)
 			return "its bell has a number of slots that none has";
 		return b->addr % _Alignof(struct bell) ? "its bell is where none can be" : NULL;
 	}
-	/* The addresses in ASK and GO are trusted: in checked mode a hash has told that nothing changed
-	 * them. */
+	/* The addresses in ASK and GO are trusted: in checked mode a hash has verified them. */
 	if (m->size != sizeof *c || c->kind == DIRECT_BELL || c->kind > DIRECT_GO ||
 	    (c->kind != DIRECT_BOUND && !pe->node->check))
 		return "it is of no kind";
@@ -140,7 +138,7 @@ static enum direct_path forced_path(void)
 							       DIRECT_UNBOUND - DIRECT_MEMORY));
 }
 
-/** In the order of the enums that choose among them. */
+/** In the order of the enums that index them. */
 static void name_counts(struct node *node, struct direct_node *dn)
 {
 	static const char channels[] = "channels";
@@ -166,7 +164,7 @@ static int node_start(struct node *node)
 		sizeof(struct direct_shared),
 		sizeof(struct bell),
 		sizeof(struct cmi_put_head),
-		node->check, /* both ends must do their half of the checks */
+		node->check, /* both ends must make their half of the checks */
 	};
 
 	dn->force = forced_path();
@@ -254,7 +252,7 @@ void CkDirect_destroyHandle(CkDirectHandle *handle)
 	if (h->magic == DIRECT_MAGIC && h->sender_pe == pe->id) {
 		direct_sender_destroy(pe, h);
 	} else {
-		/* There is room for all that is heard: each channel is among the rung once. */
+		/* There is space for all arrivals: each channel is in `rung` once. */
 		direct_bells_take(pe, UINT32_MAX);
 		direct_channel_destroy(pe, h);
 	}
@@ -277,7 +275,7 @@ void CkDirect_free(void *p)
 		size_t bytes = cmi_mem_bytes(m, p);
 
 		direct_check_free(pe, p, bytes);
-		/* A channel of another PE finds that its buffer changed. */
+		/* A channel of another PE detects that its buffer changed. */
 		memset(p, FREED, bytes);
 	}
 	cmi_mem_free(m, p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_layer.h: the channel layer as the start-up code sees it. A program that wants
- * channels puts this into its table of layers; order among layers does not matter.
+ * direct_layer.h: the channel layer for the start-up code. A program with channels puts this into
+ * its table of layers; order among layers does not matter.
  */
 #ifndef DIRECT_LAYER_H
 #define DIRECT_LAYER_H

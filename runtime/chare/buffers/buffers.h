@@ -2,8 +2,8 @@
 /*
  * buffers.h: the room buffers/: memory of the program that the runtime writes.
  *
- * Owns get and put between two CkNcpyBuffers (getput.c), in checked mode the list of buffers
- * (live.c), the buffers for which calls with nocopypost arrays wait (post.c).
+ * Owns     get and put between two CkNcpyBuffers (getput.c), in checked mode the list of buffers
+ *          (live.c), the buffers for which calls with nocopypost arrays wait (post.c).
  * Called   by programs and by printed code, on any PE.
  * Calls    wait/, call/, params/, core/, and the scheduler's threads (cth.h).
  */

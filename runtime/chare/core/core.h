@@ -6,7 +6,7 @@
  *          in error lines; callbacks as values; output.
  * Called   by all rooms, on the PE that the data belongs to. The program's tables and the parts' are
  *          constant while the loops run, so any thread may read them.
- * Calls no other room, except through the tables of the parts (part.h).
+ * Calls    no other room, except through the tables of the parts (part.h).
  *
  *	part.h        the table that each part has
  *	state.h       the layer on a node and on a PE; the parts' own state

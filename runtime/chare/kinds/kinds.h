@@ -2,8 +2,8 @@
 /*
  * kinds.h: the room kinds/: targets of calls other than arrays, groups and their elements.
  *
- * Owns singleton chares (single.c) and the choice of their PEs (seed.c); a room of its own has
- * nodegroups (nodegroup/).
+ * Owns     singleton chares (single.c) and the choice of their PEs (seed.c); a room of its own has
+ *          nodegroups (nodegroup/).
  * Called   by programs; by the rooms below through struct ck_kind and callbacks (part.h).
  * Calls    all rooms below.
  */

@@ -6,7 +6,7 @@
  *
  *	no record          it lives here, or does not exist
  *	pe < 0             it does not exist, and calls wait for its insertion
- *	moving             it is made, about to leave, or moving: calls wait until home hears of its arrival
+ *	moving             it is made, about to leave, or moving: calls wait until it has arrived
  *	otherwise          it lives on `pe`: calls are forwarded, in order
  *
  * For an element that is not called, or only by PEs with leases and by this one, its PE is a number

@@ -4,7 +4,7 @@
  * < create.
  *
  *	insert.c   inserting elements; the part
- *	home.c calls of elements that do not live at their home
+ *	home.c     calls of elements that do not live at their home
  *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H

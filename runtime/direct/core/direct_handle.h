@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_handle.h: what is inside a CkDirectHandle, the name of a channel that travels in messages.
+ * direct_handle.h: the contents of a CkDirectHandle, a channel's name in messages.
  *
- * Both ends are found through it: a number and a generation on their PE. The records behind them
- * are never given back before the node stops, and their generation changes at destruction: a stale
- * handle finds a record of another generation, never freed memory.
+ * It locates both ends: a number and a generation on their PE. Their records are not freed before
+ * the node stops, and their generation changes at destruction: a stale handle finds a record of
+ * another generation, never freed memory.
  */
 #ifndef DIRECT_HANDLE_H
 #define DIRECT_HANDLE_H
@@ -20,12 +20,12 @@
 #define DIRECT_MAGIC 0x43686b31u /* a handle */
 #define DIRECT_DEAD 0x43686b30u  /* one whose end was destroyed through it */
 
-/** How arrival is told: by the last word of the data, or by a word of its own in the line. */
+/** How arrival is signalled: by the last word of the data, or by a word of its own in the line. */
 enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ };
-/** How puts travel. */
+/** The path of puts. */
 enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
 
-/** What is inside a CkDirectHandle.
+/** The contents of a CkDirectHandle.
  *
  *   0       16            30   32             48            64           80       168      256
  *   +-------+-------------+----+--------------+-------------+------------+--------+--------+
@@ -35,8 +35,8 @@ enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
  *             by assocLocal                     by assocLocal; the rest by createHandle,
  *                                               which puts the seal where src will be
  *
- * What assocLocal writes means something on sender_pe only, and is looked at only there. A put
- * reads the first 64 bytes, and the strides where there are any. A ready reads the first 16. */
+ * Fields that assocLocal writes are valid and read on sender_pe only. A put reads the first 64
+ * bytes, and the strides if there are any. A ready reads the first 16. */
 struct direct_handle {
 	uint32_t magic;
 	int32_t receiver;             /* PE */

@@ -120,9 +120,9 @@ void direct_check_put(struct pe *pe, const char *call, struct direct_id id,
 		      const struct direct_line *line, uint32_t generation,
 		      const unsigned char *buf, size_t bytes)
 {
-	/* acquire: pairs with the release store in readyMark, so that the checksum and the
-	 * buffer read below are those of that mark. In a correct program the program's own
-	 * messages have ordered all this already. */
+	/* acquire: pairs with the release store in readyMark, so that the checksum and the buffer read
+	 * below are those of that mark. In a correct program the program's own messages have ordered this
+	 * already. */
 	uint64_t marks = atomic_load_explicit(&line->marks, memory_order_acquire);
 	uint64_t consumed = atomic_load_explicit(&line->consumed, memory_order_relaxed);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_rules.h: what happens when a program breaks a rule of channels: the job ends, with one
- * line that names the call, the channel, both PEs, the iteration, the rule and the way out. A
- * channel that is used wrongly loses or mixes data silently, so no broken rule is only a warning.
+ * direct_rules.h: when a program breaks a rule of channels, the job ends with one line that names
+ * the call, the channel, both PEs, the iteration, the rule and the remedy. A channel that is used
+ * wrongly loses or mixes data silently, so no broken rule is only a warning.
  */
 #ifndef DIRECT_RULES_H
 #define DIRECT_RULES_H
@@ -14,7 +14,7 @@
 #include "direct_handle.h"
 #include "direct_line.h"
 
-/** What every message about a broken rule names. */
+/** The channel and put that an error names. */
 struct direct_id {
 	uint32_t channel;
 	int32_t receiver;
@@ -24,7 +24,7 @@ struct direct_id {
 
 struct direct_id direct_id_of_handle(const struct direct_handle *h);
 
-/** End the job: `call` broke the rule told by fmt; `fix` says what to do about it. */
+/** End the job: `call` broke the rule in fmt; `fix` is the remedy. */
 _Noreturn void direct_broken(struct pe *pe, const char *call, struct direct_id id,
 			     const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6), cold));
@@ -34,7 +34,7 @@ void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, 
 
 _Noreturn void direct_no_pe(const char *call) __attribute__((cold));
 
-/** The running PE; a thread that is none cannot use channels. */
+/** The running PE; a thread that is no PE cannot use channels. */
 static inline struct pe *direct_self(const char *call)
 {
 	struct pe *pe = csd_self();
@@ -44,7 +44,7 @@ static inline struct pe *direct_self(const char *call)
 	return pe;
 }
 
-/** End the job: `h` is not what CkDirect_createHandle returned. */
+/** End the job: `h` is no result of CkDirect_createHandle. */
 _Noreturn void direct_no_channel(struct pe *pe, const char *call, const struct direct_handle *h)
 	__attribute__((cold));
 
@@ -59,12 +59,12 @@ _Noreturn void direct_not_a_sender(struct pe *pe, const char *call,
 /** A checksum of a buffer. */
 uint64_t direct_checksum(const unsigned char *p, size_t n);
 
-/** What a handle that is not bound yet holds as its seal: a checksum of all the rest. */
+/** The seal of a handle that is not bound yet: a checksum of all other fields. */
 uint64_t direct_seal(const struct direct_handle *h);
 
-/** Checked mode, just before put id.iteration writes: the channel is of this generation and
- * marked ready for that put, and the buffer is as readyMark left it. `line` and `buf` are
- * addresses of this process. */
+/** Checked mode, just before put id.iteration writes: the channel is of this generation and marked
+ * ready for that put, and the buffer is unchanged since readyMark. `line` and `buf` are addresses
+ * of this process. */
 void direct_check_put(struct pe *pe, const char *call, struct direct_id id,
 		      const struct direct_line *line, uint32_t generation,
 		      const unsigned char *buf, size_t bytes);

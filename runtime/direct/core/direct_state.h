@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_state.h: what the channel layer keeps for each PE and for each node.
+ * direct_state.h: the channel layer's state on each PE and node.
  *
  * The two ends of a channel are records of two PEs: the receiving end (channel.h) belongs to the PE
  * that created the channel, the sending end (sender.h) to the PE that bound it.
  *
  * With thousands of channels nothing of one is in the caches when its turn comes, and a call costs
- * what its misses cost. So each record is in two parts. The part that every put or ready touches is
- * small (32 bytes) and dense, so that 10,000 channels fit a second-level cache. The rest is touched
- * hardly ever, or at an arrival, where it is known in advance and prefetched. What never changes is
- * in the front of the handle, which a call reads anyway. This took the misses of a 1 MiB cache from
- * 9.3 to 5.5 per transfer (stencil, 6144 channels, prefetches not counted).
+ * what its misses cost. So each record is split. The hot half, which every put or ready uses, is
+ * small (32 bytes) and dense, so that 10,000 channels fit a second-level cache. The cold half is
+ * used rarely, or at an arrival, where it is known in advance and prefetched. Constants are in the
+ * front of the handle, which a call reads anyway. This took the misses of a 1 MiB cache from 9.3 to
+ * 5.5 per transfer (stencil, 6144 channels, prefetches not counted).
  *
  * The files of this folder call in one direction only, from the bottom up:
  *
  *   bell, pollset, gather                  tools that know no channels
  *   direct_line.h, direct_handle.h         what the two ends share
- *   direct_rules, direct_control           how broken rules are told; messages between the ends
+ *   direct_rules, direct_control           errors; messages between the ends
  *   channel, then arrival                  the receiving end
- *   bells                                  who tells whom of puts
+ *   bells                                  which PE rings which
  *   sender, put, then binding              the sending end
- *   direct_describe                        what both ends wait for
- *   direct_inside                          which ends keep something where it is
+ *   direct_describe                        the waits of both ends
+ *   direct_inside                          ends that prevent a move
  *   direct_ends                            both ends for a layer that moves them
  *   direct_layer.c                         start, stop, each pass of the loop, each control message
  */
@@ -44,11 +44,11 @@ struct direct_sender;
 struct direct_sender_hot;
 
 enum {
-	DIRECT_SLOT = 1,       /* where a PE and a node keep what is below */
+	DIRECT_SLOT = 1,       /* index of the layer's state on a PE and a node */
 	DIRECT_DATA_MAX = 128, /* bytes of a callback's private data */
 };
 
-/** Channels of whose arrival this PE was told, in that order; each at most once. */
+/** Channels with a signalled arrival, in that order; each at most once. */
 struct direct_rung {
 	struct direct_channel_hot **item; /* [cap]; item[head % cap] is the first */
 	uint32_t head, tail;              /* they only grow, and wrap */
@@ -61,12 +61,12 @@ struct direct_pe {
 	_Alignas(64) struct direct_sender *done; /* locally complete, function not run yet */
 	struct direct_bell_in *bells; /* [n_bells] */
 	uint32_t n_bells;
-	uint32_t n_bell;              /* armed channels of which a bell will tell */
+	uint32_t n_bell;              /* armed channels whose arrival a bell signals */
 	struct direct_rung rung;
-	struct pollset set;           /* the armed channels that nobody tells about */
+	struct pollset set;           /* the armed channels that are polled */
 
 	struct direct_channel_block **channel_blocks; /* number / DIRECT_BLOCK */
-	uint32_t n_channels;          /* records so far, free ones too */
+	uint32_t n_channels;          /* records so far, including free ones */
 	uint32_t n_sender_blocks;
 	struct direct_sender_hot *senders;      /* by number; moves when a block is added */
 	struct direct_sender **sender_blocks;   /* number / DIRECT_BLOCK */
@@ -75,7 +75,7 @@ struct direct_pe {
 	uint32_t n_rma;               /* ones that are `rma` */
 	uint32_t n_large;             /* channels of CMI_COPY_MIN bytes and more */
 	uint32_t poll_max;            /* constant */
-	uint32_t next_bell;           /* the one that is looked at first */
+	uint32_t next_bell;           /* the one that is polled first */
 	struct direct_bell **bell_to; /* [PEs of the job] or NULL: by receiver */
 	struct cmi_copy_way copy_way;
 	struct direct_sender **done_tail;
@@ -94,19 +94,19 @@ struct direct_node {
 	int handler;                  /* of control messages */
 	uint32_t poll_max;            /* CK_DIRECT_POLL_MAX */
 	enum direct_path force;       /* CK_DIRECT_PATH; DIRECT_UNBOUND: choose */
-	/* Where this is counted (counted.h): places in pe_counts. */
+	/* For statistics (counted.h): indices in pe_counts. */
 	int count_row;                /* the functions that arrivals run */
 	int count_puts;               /* by enum direct_path, from DIRECT_MEMORY on */
 	int count_found;              /* by enum direct_found */
-	int count_waited;             /* ticks in all; the next: the longest */
+	int count_waited;             /* total ticks; the next: the longest */
 };
 
 /** How an arrival was found. */
 enum direct_found {
 	DIRECT_FOUND_POLLED,          /* a scan saw the word */
 	DIRECT_FOUND_BELL,            /* the sender, in shared memory, rang */
-	DIRECT_FOUND_HERE,            /* this PE's thread stored the word: its own put, or one that came as
-				       * a message */
+	DIRECT_FOUND_HERE,            /* this PE's thread stored the word: its own put, or one by
+				       * message */
 	DIRECT_FOUND_WAYS,
 };
 
@@ -120,7 +120,7 @@ static inline const struct direct_node *direct_node_of(const struct pe *pe)
 	return pe->node->layer[DIRECT_SLOT];
 }
 
-/** Idle sleeps are bounded while somebody may put without waking us. */
+/** Idle sleeps are bounded while a put may arrive without waking us. */
 static inline void direct_count_armed(struct pe *pe)
 {
 	pe->armed = direct_of(pe)->set.n + direct_of(pe)->n_bell;

@@ -2,15 +2,14 @@
 /* gather.c: see gather.h. */
 #include "gather.h"
 
-/* A call of memcpy costs more than the copy of a short block, and a division as much as the copies
- * of four. Neither is left where `block` is a constant, as it is wherever this is inlined with
- * one. */
+/* Calling memcpy costs more than the copy of a short block, and a division as much as the copies of
+ * four. Both vanish where `block` is a constant, as in all inlined calls with one. */
 static inline __attribute__((always_inline)) void gather_plane(
 	unsigned char *dst, const unsigned char *src, size_t n, int64_t stride, size_t block)
 {
 	for (; n >= block; n -= block, dst += block, src += stride)
 		memcpy(dst, src, block);
-	/* The last block, without the word that the caller stores by itself. */
+	/* The last block, without the word that the caller stores itself. */
 	for (; n >= 8; n -= 8, dst += 8, src += 8)
 		memcpy(dst, src, 8);
 	if (n)
@@ -40,7 +39,7 @@ void gather_bytes(unsigned char *dst, const unsigned char *base, const struct ga
 	}
 }
 
-/* From the end; the pieces may lie in more than one plane. */
+/* From the end; the bytes may lie in more than one plane. */
 uint64_t gather_last_word_in_pieces(const unsigned char *base, const struct gather_shape *s)
 {
 	uint64_t plane = s->planes - 1, block = s->blocks - 1, word;

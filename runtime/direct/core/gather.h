@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather.h: data that lies in many pieces at equal distances: copy it into one piece.
+ * gather.h: copies data from blocks at equal distances into contiguous memory.
  *
- * Nothing here says in which order the bytes become visible. The caller stores a word with release
- * afterwards; a reader on another core that has seen the word sees all of them.
+ * Nothing here orders the bytes' visibility. The caller stores a word with release afterwards; a
+ * reader on another core that has seen the word sees all of them.
  */
 #ifndef GATHER_H
 #define GATHER_H

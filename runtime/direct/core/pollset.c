@@ -34,15 +34,15 @@ void pollset_reserve(struct pollset *set, uint32_t n)
 /** The first entry in [i, end) that is no longer idle, or end. */
 static inline uint32_t scan_span(const struct pollset_entry *entry, uint32_t i, uint32_t end)
 {
-	/* relaxed: almost every load finds nothing. pollset_scan pays for ordering where something
-	 * was found, which matters on processors where acquire is a stronger instruction. */
+	/* relaxed: almost every load finds nothing. pollset_scan pays for ordering when something is
+	 * found, which matters on processors where acquire is a stronger instruction. */
 	while (i < end && atomic_load_explicit(entry[i].word, memory_order_relaxed) ==
 				  entry[i].idle)
 		i++;
 	return i;
 }
 
-/* Where `max` cuts a scan off, the next one goes on from there to the end. */
+/* If `max` stops a scan, the next one continues from there to the end. */
 uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t max)
 {
 	uint32_t found = 0;
@@ -58,9 +58,8 @@ uint32_t pollset_scan(struct pollset *set, struct poll_item **fired, uint32_t ma
 		(void)atomic_load_explicit(item->word, memory_order_acquire);
 		pollset_remove(set, item);
 		fired[found++] = item;
-		/* The entry that has moved into the gap waits for the next scan. It may have been
-		 * added last: if scans looked at it now, items that fire again and again could keep
-		 * the rest from their turn. */
+		/* The entry that has moved into the gap waits for the next scan. It may have been added last: if
+		 * scans included it now, items that fire again and again could starve the others. */
 		i = scan_span(set->entry, i + 1, set->n);
 	}
 	set->next = i < set->n ? i : 0;

@@ -47,8 +47,7 @@ struct direct_bell *direct_bell_open(struct pe *pe, int receiver)
 	struct direct_bell *b = bell_to(pe, receiver);
 
 	b->n_bound++;
-	/* Pending words may also be of channels that were destroyed since. One slot is for
-	 * BELL_END. */
+	/* Pending words may include channels that were destroyed since. One slot is for BELL_END. */
 	if (!b->n_made || bell_pending(&b->ring) + b->n_bound + 1 > b->ring.n_slots)
 		make_ring(pe, b, receiver);
 	return b;
@@ -81,7 +80,7 @@ void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b)
 }
 
 /** A bell has rung for a channel that waits for no put, or that was destroyed (NULL). Only a
- * program that breaks the rules gets here, but not every program that breaks them. */
+ * program that breaks the rules gets here, but not every such program. */
 static _Noreturn __attribute__((noinline, cold)) void
 rung_early(struct pe *pe, int sender, uint32_t number, const struct direct_channel_hot *hot)
 {
@@ -89,14 +88,14 @@ rung_early(struct pe *pe, int sender, uint32_t number, const struct direct_chann
 	bool one_waits;
 
 	if (hot) {
-		/* The puts consumed, the one that has come in its time, this one. */
+		/* The puts consumed, the one that arrived in time, this one. */
 		one_waits = hot->state == CHANNEL_FIRED || hot->state == CHANNEL_MARKED;
 		id.iteration = direct_rest(hot)->iteration + one_waits + 1;
 	}
 	direct_unexpected(pe, id, hot);
 }
 
-/** A put has come into the channel that `word` names. */
+/** A put has arrived in the channel that `word` names. */
 static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_t word)
 {
 	uint32_t number = (uint32_t)word, generation = (uint32_t)(word >> 32);
@@ -108,7 +107,7 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 	} else if (CSD_LIKELY(hot->state == CHANNEL_ARMED && hot->tell)) {
 		d->n_bell--;
 		direct_ring(d, hot);
-		/* Nobody here has looked at the data yet. */
+		/* The data has not been read here yet. */
 		__builtin_prefetch((const void *)hot->poll.word);
 	} else if (hot->state == CHANNEL_MARKED && hot->tell && !hot->landed) {
 		hot->landed = true;
@@ -117,7 +116,7 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 	}
 }
 
-/** Take up to *most_p words, and subtract from it how many there were. Returns whether the last was
+/** Take up to *most_p words, and subtract their number from it. Returns whether the last was
  * BELL_END. */
 static bool hear(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 {

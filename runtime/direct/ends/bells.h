@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bells.h: which bell (bell.h) is whose, and what a PE does when one has rung.
+ * bells.h: the bells (bell.h) between PEs, and the handling of their words.
  *
- * The sender makes the bell, in its own memory, when it binds its first channel to a PE, and says
- * where it is in a message. It may ring at once: the receiver finds what is in the ring before the
- * message when the message has come. Each of the sender's channels has at most one put under way,
- * so a ring with a slot for each never fills. A sender that binds more makes a larger ring, says
- * so, and ends the old one with BELL_END. The receiver looks at both meanwhile: puts of different
+ * The sender makes the bell, in its own memory, when it binds its first channel to a PE, and sends
+ * its address in a message. It may ring at once: the receiver finds earlier words in the ring when
+ * the message has arrived. Each of the sender's channels has at most one put under way, so a ring
+ * with a slot for each never fills. A sender that binds more makes a larger ring, sends its
+ * address, and ends the old one with BELL_END. The receiver polls both meanwhile: puts of different
  * channels have no order.
  */
 #ifndef DIRECT_BELLS_H
@@ -22,7 +22,7 @@
 /** Rings from one PE to one other: each is at least twice as large as the last. */
 enum { DIRECT_RINGS_MAX = 27 };
 
-/** From this PE to one other. */
+/** From this PE to another one. */
 struct direct_bell {
 	struct bell_writer ring;
 	uint32_t n_bound;             /* channels bound here that may ring it */
@@ -30,7 +30,7 @@ struct direct_bell {
 	struct bell *made[DIRECT_RINGS_MAX]; /* [n_made], cmi_mem_alloc; ring writes the last */
 };
 
-/** From one other PE to this one. */
+/** From another PE to this one. */
 struct direct_bell_in {
 	struct bell_reader ring;
 	struct cmi_remote *mem;       /* NULL: of this process */
@@ -39,7 +39,7 @@ struct direct_bell_in {
 
 /* ---- ringing ----------------------------------------------------------------------- */
 
-/** A channel to PE `receiver` has been bound: its bell, with room for one more put under way. */
+/** A channel to PE `receiver` has been bound: its bell, with space for one more put under way. */
 struct direct_bell *direct_bell_open(struct pe *pe, int receiver);
 
 static inline void direct_bell_close(struct direct_bell *b)
@@ -50,7 +50,7 @@ static inline void direct_bell_close(struct direct_bell *b)
 _Noreturn void direct_bell_full(struct pe *pe, const char *call, const struct direct_handle *h)
 	__attribute__((cold));
 
-/** A put through `h` is in place: tell its receiver, another PE of this host. */
+/** A put through `h` is in place: ring for its receiver, another PE of this host. */
 static inline void direct_tell(struct pe *pe, const char *call, const struct direct_handle *h,
 			       struct direct_bell *b)
 {
@@ -62,7 +62,7 @@ static inline void direct_tell(struct pe *pe, const char *call, const struct dir
 
 struct direct_bell_msg;
 
-/** BELL has come: look at the ring that it names from now on. */
+/** BELL has arrived: poll the ring that it names from now on. */
 void direct_bell_arrived(struct pe *pe, const struct direct_bell_msg *b);
 
 /** Whether a bell has rung. */
@@ -75,16 +75,16 @@ static inline bool direct_bells_ring(const struct direct_pe *d)
 	return in < end;
 }
 
-/** Hear all bells, at most `most` words, beginning where the last call has ended: the functions of
- * what has arrived run from direct_run_rung. */
+/** Take words from all bells, at most `most`, beginning where the last call has ended: the
+ * functions of the arrivals run from direct_run_rung. */
 void direct_bells_take(struct pe *pe, uint32_t most);
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-/** The loop has ended: let go of other nodes' memory. */
+/** The loop has ended: detach other nodes' memory. */
 void direct_bells_stop(struct pe *pe);
 
-/** The node has stopped: give all memory back. */
+/** The node has stopped: free all memory. */
 void direct_bells_free(struct node *node, struct direct_pe *d);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* ---- records ----------------------------------------------------------------------- */
 
-/** Make room for one entry per channel, so that a put never allocates. */
+/** Make space for one entry per channel, so that a put never allocates. */
 static void reserve_rung(struct direct_rung *r, uint32_t n)
 {
 	struct direct_channel_hot **item;
@@ -27,7 +27,7 @@ static void reserve_rung(struct direct_rung *r, uint32_t n)
 	r->cap = cap;
 }
 
-/** Make room for all that may be polled when there are `n` channels, so that ready never
+/** Make space for all that may be polled when there are `n` channels, so that ready never
  * allocates. */
 static void reserve_set(struct direct_pe *d, uint32_t n)
 {
@@ -107,7 +107,7 @@ struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_c
 		/* relaxed: a name in a message; the same in direct_claim. */
 		.sender = (int32_t)atomic_load_explicit(&ch->line->binder,
 							memory_order_relaxed) - 1,
-		/* The put that is being waited for, or the last one when none is. */
+		/* The put that is awaited, or the last one when none is. */
 		.iteration = direct_marks(hot),
 	};
 }
@@ -128,7 +128,7 @@ void direct_unexpected(struct pe *pe, struct direct_id id, const struct direct_c
 
 /* ---- arming ------------------------------------------------------------------------ */
 
-/** Checked mode: publish the mark and what the buffer holds now. */
+/** Checked mode: publish the mark and the buffer's checksum. */
 static void publish_mark(const struct direct_channel_hot *hot)
 {
 	const struct direct_channel *ch = direct_rest(hot);
@@ -150,7 +150,7 @@ static __attribute__((noinline, cold)) void mark_closely(struct pe *pe,
 		direct_rest(hot)->marked_at = cmi_ticks(pe->counts->counter);
 }
 
-/** Let the sender know whether it must ring. */
+/** Tell the sender whether it must ring. */
 static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, bool tell)
 {
 	struct direct_channel_block *b = direct_block(hot);
@@ -162,25 +162,25 @@ static __attribute__((noinline)) void set_tell(struct direct_channel_hot *hot, b
 	atomic_store_explicit(&b->shared->tell[hot - b->hot], tell, memory_order_relaxed);
 }
 
-/** Whether the sender must tell of its next put into `hot`. Few channels are polled instead,
- * because a scan finds the end of the data itself, while a bell's slot is one line more that must
- * come: see DIRECT_POLL_MAX. */
+/** Whether the sender must ring for its next put into `hot`. Few channels are polled instead,
+ * because a scan finds the end of the data itself, while a bell's slot is one more line to fetch:
+ * see DIRECT_POLL_MAX. */
 static inline bool must_tell(const struct direct_pe *d, const struct direct_channel_hot *hot)
 {
 	return hot->own || (d->n_open > d->poll_max && !hot->rma);
 }
 
-/** What a scan must find until the put has come. */
+/** The value that a scan must find until the put has arrived. */
 static inline void write_idle(const struct direct_channel_hot *hot)
 {
 	/* relaxed: ordered before the put in the same way as the flag (set_tell). The network begins its
-	 * put behind the message that orders it, as any sender does. Model: channel.pml, write_idle */
+	 * put after the message that orders it, as any sender does. Model: channel.pml, write_idle */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle, memory_order_relaxed);
 }
 
 /** From now on the sender must ring, if it can: until it has, the network may be the sender
- * (direct_make_rma), whose put only the word tells. Model: channel.pml, begin_telling */
+ * (direct_make_rma), whose put only the word signals. Model: channel.pml, begin_telling */
 static __attribute__((noinline)) void begin_telling(struct direct_channel_hot *hot)
 {
 	write_idle(hot);
@@ -232,11 +232,11 @@ static __attribute__((noinline, cold)) void armed_already(struct pe *pe, const c
 			      "ready while the channel is armed");
 }
 
-/** Sequence mode: nobody has put since the last arrival. */
+/** Sequence mode: there was no put since the last arrival. */
 static inline void check_not_overrun(struct pe *pe, const char *call,
 				     const struct direct_channel_hot *hot)
 {
-	/* relaxed: only the value counts, nothing is read on the strength of it. */
+	/* relaxed: only the value counts, and no data depends on it. */
 	uint64_t seq = atomic_load_explicit(hot->poll.word, memory_order_relaxed);
 
 	if (CSD_UNLIKELY(seq != hot->poll.idle))
@@ -337,7 +337,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	} else {
 		hot->poll.word = (_Atomic uint64_t *)(void *)(ch->buf + ch->bytes - 8);
 	}
-	/* The first put is always told, so a channel that nobody uses yet is not polled. */
+	/* The sender rings for the first put, so an unused channel is not polled. */
 	mark(pe, hot, true);
 	watch(pe, hot);
 }
@@ -428,7 +428,7 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 
 /* ---- ends with names ---------------------------------------------------------------- */
 
-/** Nobody looks for a put any more: as it was created, the channel is armed and will be told. */
+/** Stop polling: as when created, the channel is armed and its sender rings. */
 static void unwatch(struct pe *pe, struct direct_channel_hot *hot)
 {
 	direct_of(pe)->n_bell--;
@@ -436,18 +436,18 @@ static void unwatch(struct pe *pe, struct direct_channel_hot *hot)
 	hot->state = CHANNEL_MARKED;
 }
 
-/** A put has come before the end did. */
+/** A put has arrived before the end was moved. */
 static void land_again(struct pe *pe, struct direct_channel_hot *hot, bool armed)
 {
 	if (hot->mode == DIRECT_SEQ)
-		/* relaxed: this thread alone reads it until the channel has a sender. */
+		/* relaxed: only this thread reads it until the channel has a sender. */
 		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle + 1, memory_order_relaxed);
 	hot->landed = true;
 	if (armed)
 		watch(pe, hot);
 }
 
-/** Nothing has come since the last ready, and the receiver has not said ready again. */
+/** Nothing has arrived since the last ready, and the receiver has not called ready again. */
 static void consume_again(struct pe *pe, struct direct_channel_hot *hot)
 {
 	hot->state = CHANNEL_CONSUMED;
@@ -455,11 +455,11 @@ static void consume_again(struct pe *pe, struct direct_channel_hot *hot)
 		publish_mark(hot);
 }
 
-/** What is in the buffer is the receiver's, or a put that has landed: the word is not idle, so the
- * next mark must write it. */
+/** The buffer has the receiver's data, or a put that has landed: the word is not idle, so the next
+ * mark must write it. */
 static void put_back(struct direct_channel_hot *hot, uint64_t word)
 {
-	/* relaxed: this thread alone reads it until the channel has a sender. */
+	/* relaxed: only this thread reads it until the channel has a sender. */
 	if (hot->mode == DIRECT_PATTERN)
 		atomic_store_explicit(direct_arrival_word(hot), word, memory_order_relaxed);
 	set_tell(hot, false);
@@ -502,7 +502,7 @@ uint64_t direct_channel_look(const struct direct_channel_hot *hot, struct csd_re
 	return direct_rest(hot)->iteration;
 }
 
-/* ---- who puts ----------------------------------------------------------------------- */
+/* ---- the kind of sender --------------------------------------------------------------- */
 
 void direct_make_own(struct pe *pe, struct direct_channel_hot *hot)
 {
@@ -552,7 +552,7 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 	for (uint32_t i = 0; i < d->n_channels; i++) {
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
 
-		/* One subtraction tells both bounds: below p it wraps. */
+		/* One subtraction checks both bounds: below p it wraps. */
 		if (hot->state != CHANNEL_FREE && !hot->retired &&
 		    (uintptr_t)direct_rest(hot)->buf - (uintptr_t)p < bytes)
 			direct_broken(pe, "CkDirect_free", direct_id_of_channel(pe, hot),
@@ -570,15 +570,14 @@ bool direct_unseen_put(const struct direct_channel_hot *hot)
 		return true;
 	if (hot->state == CHANNEL_CONSUMED || hot->own)
 		return false;
-	/* Once we have been told of a put, we are told of all. Until then it may be the network that
-	 * puts. */
+	/* Once a put was signalled, all are. Until then the sender may be the network. */
 	if (hot->tell && direct_rest(hot)->iteration)
 		return false;
-	/* relaxed: the data is not looked at. Model: channel.pml, direct_unseen_put */
+	/* relaxed: the data is not read. Model: channel.pml, direct_unseen_put */
 	return atomic_load_explicit(hot->poll.word, memory_order_relaxed) != hot->poll.idle;
 }
 
-/** Take the channel out of the poll set and out of all counts. */
+/** Remove the channel from the poll set and from all counts. */
 static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 {
 	if (hot->state == CHANNEL_ARMED && !hot->tell)
@@ -591,8 +590,7 @@ static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
 		d->n_open--;
 }
 
-/** Take the channel out of everything that is counted. Once it is retired, it is in nothing any
- * more. */
+/** Remove the channel from all counts. Once it is retired, it is in none any more. */
 static void uncount(struct pe *pe, struct direct_channel_hot *hot)
 {
 	if (hot->retired)
@@ -607,14 +605,14 @@ static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 	struct direct_pe *d = direct_of(pe);
 
 	uncount(pe, hot);
-	/* A put that comes all the same shall ring, so that direct_unexpected gets to know of it. */
+	/* A put that still comes must ring, so that direct_unexpected reports it. */
 	if (!hot->tell)
 		set_tell(hot, true);
-	/* 31 bits: a bell's word has no room for more. */
+	/* 31 bits: a bell's word has no space for more. */
 	hot->generation = (hot->generation + 1) & INT32_MAX;
 	hot->state = CHANNEL_FREE;
-	/* relaxed: a sender that reads it has no right to put any more. If it sees the old value, the
-	 * check misses, as if checked mode were off. */
+	/* relaxed: a sender that reads it may not put any more. If it sees the old value, the check
+	 * misses, as if checked mode were off. */
 	atomic_store_explicit(&direct_rest(hot)->line->generation, hot->generation,
 			      memory_order_relaxed);
 	direct_channel_reuse(d, hot);
@@ -634,7 +632,7 @@ void direct_channel_take(struct pe *pe, const struct direct_handle *h)
 	end_channel(pe, direct_receiver(pe, "a channel's receiving end", h));
 }
 
-/* A sender that is joined now finds nothing to change: own and rma are set. */
+/* A sender that is joined now changes nothing: own and rma are set. */
 void direct_channel_retire(struct pe *pe, const struct direct_handle *h)
 {
 	struct direct_channel_hot *hot = direct_receiver(pe, "a channel's receiving end", h);

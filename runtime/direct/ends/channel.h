@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channel.h: the receiving end of a channel: its states, its record, and how it changes them.
+ * channel.h: the receiving end of a channel: its states, its record, and its transitions.
  *
- * Only the PE that created a channel touches its record. A channel is in exactly one state (enum
+ * Only the PE that created a channel uses its record. A channel is in exactly one state (enum
  * channel_state).
  *
- * The word that tells of an arrival in pattern mode is the end of the user's buffer, which holds
+ * In pattern mode the word that signals an arrival is the end of the user's buffer, which contains
  * the last put's word when its function has run. The receiver makes it idle when it marks a channel
  * that is polled, and when it begins to ask for bells (`tell`; creation does). It need not do so
- * again while bells tell of the puts: then the sender is not the network. So of a MARKED or ARMED
- * channel, of whose puts we have not been told yet, a word that is not idle means a put. This holds
- * whenever the news comes that the network is the sender (direct_make_rma). An end that is made
- * with what a last sender has left in the buffer does not ask for bells before its next mark.
+ * again while bells signal the puts: then the sender is not the network. So for a MARKED or ARMED
+ * channel whose puts have not been signalled yet, a word that is not idle means a put. This holds
+ * whenever the news arrives that the network is the sender (direct_make_rma). An end that is made
+ * with a previous sender's data in the buffer does not ask for bells before its next mark.
  */
 #ifndef DIRECT_CHANNEL_H
 #define DIRECT_CHANNEL_H
@@ -28,33 +28,33 @@
 
 /* ---- the record -------------------------------------------------------------------- */
 
-/** Who may touch the buffer, from the receiver's point of view. An ARMED channel is in the poll
- * set, or its PE will be told of the put; docs/CHANNELS.md draws the transitions. */
+/** Who may use the buffer, from the receiver's point of view. An ARMED channel is polled, or its
+ * sender rings; docs/CHANNELS.md draws the transitions. */
 enum channel_state {
 	CHANNEL_FREE,     /* the number names no channel */
 	CHANNEL_CONSUMED, /* the function has run: the user's */
-	CHANNEL_MARKED,   /* readyMark: the sender's, nobody looks */
+	CHANNEL_MARKED,   /* readyMark: the sender's, not polled */
 	CHANNEL_ARMED,    /* readyPollQ: the sender's, an arrival runs the function */
 	CHANNEL_FIRED,    /* arrived, the function will run in this pass */
 };
 
-/** What a put within a PE, a scan and a ready touch. */
+/** The fields for a put within a PE, a scan and a ready. */
 struct direct_channel_hot {
-	struct poll_item poll;        /* first: the poll set hands items back */
+	struct poll_item poll;        /* first: the poll set returns items */
 	uint32_t generation;
 	uint8_t state, mode;
 	bool own : 1;                 /* this thread stores the word: a put of this PE, or by message */
-	bool rma : 1;                 /* the network stores it, and cannot tell: always polled */
-	bool tell : 1;                /* as in direct_shared: the word is not looked at */
-	bool landed : 1;              /* told while MARKED: the put has come */
+	bool rma : 1;                 /* the network stores it, and cannot ring: always polled */
+	bool tell : 1;                /* as in direct_shared: the word is not polled */
+	bool landed : 1;              /* signalled while MARKED: the put has arrived */
 	bool rung : 1;                /* in direct_pe.rung: not to be reused yet */
 	bool running : 1;             /* fn is on the stack: the same */
 	bool named : 1;               /* made by direct_channel_receive: it can move */
-	bool retired : 1;             /* the program has destroyed it, and a sender may not know it */
+	bool retired : 1;             /* the program has destroyed it, and a sender may not know that */
 };
 _Static_assert(sizeof(struct direct_channel_hot) == 32, "two on a cache line");
 
-/** What an arrival needs besides: it is prefetched there. */
+/** The fields for an arrival: it is prefetched there. */
 struct direct_channel {
 	_Alignas(64) CkDirectFn fn;
 	void *data;                   /* the user's, or the copy in the block */
@@ -64,15 +64,15 @@ struct direct_channel {
 	struct direct_line *line;
 	union {
 		struct direct_channel *next;  /* in the list of free records */
-		uint64_t marked_at;           /* in ticks, where arrivals are counted */
+		uint64_t marked_at;           /* in ticks, if arrivals are counted */
 	};
 	uint32_t number;
 	uint32_t fetched;             /* lines of the put under way, by cmi_fetch_told */
 };
 _Static_assert(sizeof(struct direct_channel) == 64, "one cache line");
 
-/** Channels of consecutive numbers. Aligned to the size of `hot`, so that the address of a hot
- * part tells its block and its place there. */
+/** Channels of consecutive numbers. Aligned to the size of `hot`, so that the address of a hot half
+ * gives its block and its index there. */
 struct direct_channel_block {
 	_Alignas(DIRECT_BLOCK * sizeof(struct direct_channel_hot))
 		struct direct_channel_hot hot[DIRECT_BLOCK];
@@ -102,8 +102,8 @@ static inline uint64_t direct_marks(const struct direct_channel_hot *hot)
 	return direct_rest(hot)->iteration + (hot->state != CHANNEL_CONSUMED);
 }
 
-/** Where arrival is told: in the line in sequence mode, else at the end of the buffer. A scan
- * only reads it, so the poll item's own pointer is const. */
+/** The word that signals arrival: in the line in sequence mode, else at the end of the buffer. A
+ * scan only reads it, so the poll item's own pointer is const. */
 static inline _Atomic uint64_t *direct_arrival_word(const struct direct_channel_hot *hot)
 {
 	return (_Atomic uint64_t *)(uintptr_t)hot->poll.word;
@@ -145,7 +145,7 @@ static inline struct direct_channel_hot *direct_receiver(struct pe *pe, const ch
 	return hot;
 }
 
-/* ---- what happens to it ------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------- */
 
 /** A put has arrived: the function runs in this pass or the next. */
 static inline void direct_ring(struct direct_pe *d, struct direct_channel_hot *hot)
@@ -155,7 +155,7 @@ static inline void direct_ring(struct direct_pe *d, struct direct_channel_hot *h
 	d->rung.item[d->rung.tail++ & (d->rung.cap - 1)] = hot;
 }
 
-/** We are told that a put has arrived in `hot`. False: the channel waits for none. */
+/** A put in `hot` was signalled. False: the channel waits for none. */
 static inline bool direct_landed(struct direct_pe *d, struct direct_channel_hot *hot)
 {
 	if (CSD_LIKELY(hot->state == CHANNEL_ARMED)) {
@@ -177,22 +177,22 @@ static inline bool direct_landed_here(struct direct_pe *d, uint32_t number, uint
 	return CSD_LIKELY(hot->generation == generation) && direct_landed(d, hot);
 }
 
-/** End the job: put `id` has come into `hot`, which waits for none; NULL: the channel it was meant
- * for is destroyed. */
+/** End the job: put `id` has arrived in `hot`, which waits for none; NULL: its channel is
+ * destroyed. */
 _Noreturn void direct_unexpected(struct pe *pe, struct direct_id id,
 				 const struct direct_channel_hot *hot) __attribute__((cold));
 
-/** The sender of `hot` is this PE, or puts by message: we know of an arrival by ourselves. */
+/** The sender of `hot` is this PE, or puts by message: this PE notices arrivals itself. */
 void direct_make_own(struct pe *pe, struct direct_channel_hot *hot);
 
 /** The network puts into `hot`: it cannot ring. */
 void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot);
 
-/** Whether a put has come whose function has not run. */
+/** Whether a put has arrived whose function has not run. */
 bool direct_unseen_put(const struct direct_channel_hot *hot);
 
-/** End the receiving end. All bells must have been heard: what they say of it would be taken for a
- * put into a destroyed channel. */
+/** End the receiving end. All bells must have been heard: their words about it would be mistaken
+ * for a put into a destroyed channel. */
 void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);
 
 /** End the job if a channel of this PE has its receive buffer in [p, p + bytes). */
@@ -202,20 +202,19 @@ struct csd_receiving;
 
 /** Make a receiving end that another layer gives a name (ends.h). */
 void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r);
-/** Its state and whether a put has landed; all bells must have been heard. Returns the puts whose
- * function was called. */
+/** Its state and whether a put has landed; all bells must have been heard. Returns the number of
+ * puts whose function was called. */
 uint64_t direct_channel_look(const struct direct_channel_hot *hot, struct csd_receiving *now);
-/** As direct_channel_destroy, but a put that has landed goes on to count as under way. */
+/** As direct_channel_destroy, but a put that has landed still counts as under way. */
 void direct_channel_take(struct pe *pe, const struct direct_handle *h);
-/** Nobody looks for puts any more, and none may come; the record is kept for
- * direct_channel_take. */
+/** Stop polling; no more puts may come; the record is kept for direct_channel_take. */
 void direct_channel_retire(struct pe *pe, const struct direct_handle *h);
 
-/** The record may be used for another channel, unless something still points to it: then whoever
- * lets go of it last calls again. */
+/** The record may be used for another channel, unless something still points to it: then the last
+ * owner of such a pointer calls this again. */
 void direct_channel_reuse(struct direct_pe *d, const struct direct_channel_hot *hot);
 
-/** The node has stopped: give the records back. */
+/** The node has stopped: free the records. */
 void direct_channels_free(struct node *node, struct direct_pe *d);
 
 #endif

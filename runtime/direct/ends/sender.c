@@ -13,8 +13,8 @@
 #include "channel.h"
 #include "../core/gather.h"
 
-/* Looks at the network before a put that finds the last one incomplete gives up. Completions that
- * were overtaken are there at the first or second look. */
+/* Polls of the network before a put that finds the last one incomplete gives up. Completions that
+ * were overtaken arrive at the first or second poll. */
 enum { SETTLE_POLLS = 1000 };
 
 /* ---- records ----------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static void add_senders(struct pe *pe, struct direct_pe *d)
 	d->sender_blocks = blocks;
 	blocks[d->n_sender_blocks++] = block;
 	for (uint32_t i = DIRECT_BLOCK; i-- > 0;) {
-		/* Checked: a put through a handle whose number was changed to this one is found. */
+		/* Checked: detects a put through a handle whose number was changed to this one. */
 		hot[first + i] = (struct direct_sender_hot){.generation = 1, .not_plain = DIRECT_CHECK};
 		block[i].number = first + i;
 		block[i].pe = pe;
@@ -165,9 +165,9 @@ int direct_run_completions(struct pe *pe)
 	return n;
 }
 
-/* The receiver's answer to the put may have overtaken the news of its completion, so look at the
- * network before calling it the program's mistake. A put with a function is complete when the
- * function has run, which only the loop can do. */
+/* The receiver's answer to the put may have overtaken the news of its completion, so poll the
+ * network before blaming the program. A put with a function is complete when the function has run,
+ * which only the loop can do. */
 void direct_settle_put(struct pe *pe, const char *call, const struct direct_sender *s)
 {
 	for (int i = 0; i < SETTLE_POLLS && direct_is_busy(s) && !s->fn; i++)
@@ -196,7 +196,7 @@ void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd
 	s->path = DIRECT_UNBOUND;
 	s->way = DIRECT_HOLDING;
 	s->named = true;
-	s->mode = DIRECT_SEQ; /* no word of the data is looked at */
+	s->mode = DIRECT_SEQ; /* the data has no reserved word */
 	s->src = sending->buf;
 	s->bytes = s->body = sending->bytes;
 	s->receiver = -1;
@@ -283,7 +283,7 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 	free(s->staging);
 	s->staging = NULL;
 	if (s->held)
-		pe->n_processed++; /* nobody will make the put that waits */
+		pe->n_processed++; /* the put that waits will never be made */
 	free(s->held);
 	s->held = NULL;
 	direct_hot(s)->generation++;

@@ -30,7 +30,7 @@ enum direct_not_plain {
 	DIRECT_STOPPED = 32, /* a named end that is not joined: puts wait */
 };
 
-/** What every put touches, besides the handle. */
+/** The fields for every put, besides the handle. */
 struct direct_sender_hot {
 	uint64_t iteration;           /* puts so far */
 	uint32_t generation;
@@ -40,8 +40,8 @@ struct direct_sender_hot {
 };
 _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 
-/** The way of a put in checked mode on the other paths: it asks first, because nothing here sees
- * the receiver's state. Then that of a put of an end that is stopped. */
+/** The way of a put in checked mode on the other paths: it asks first, because the receiver's state
+ * is not visible here. Then that of a put of an end that is stopped. */
 enum { DIRECT_ASKING = DIRECT_MESSAGE + 1, DIRECT_HOLDING };
 
 struct direct_sender {
@@ -52,7 +52,7 @@ struct direct_sender {
 	const unsigned char *src;     /* the user's, or staging */
 	void *held;                   /* ours: the data of a put that waits, or of one that has waited and
 				       * is under way */
-	const unsigned char *own_src; /* meanwhile: what src is */
+	const unsigned char *own_src; /* meanwhile: the value of src */
 	void *staging;                /* strided, not on the memory path: ours, else NULL */
 	size_t body;                  /* bytes that are copied: all, or all but the last word */
 	unsigned char *dst;           /* receive buffer as mapped here: memory path */
@@ -64,7 +64,7 @@ struct direct_sender {
 	uint32_t channel, channel_generation;
 	uint64_t recv_addr, word_addr;
 	size_t bytes;
-	uint64_t oob;                 /* pattern mode */
+	uint64_t oob;                 /* pattern mode: the reserved value */
 	uint64_t seal;                /* checked mode: of the handle, since it was bound */
 	uint64_t sum;                 /* checked mode: of the data under way */
 
@@ -118,14 +118,14 @@ _Noreturn __attribute__((cold)) void direct_no_sender(struct pe *pe, const char 
 						      const struct direct_handle *h);
 
 /** The sending end that `h` names, which must live on this PE. The number in a handle is right
- * unless the program has written over it: that is not looked at here, where each instruction of a
- * put counts. */
+ * unless the program has overwritten it: that is not checked here, where each instruction of a put
+ * counts. */
 static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const char *call,
 						   const struct direct_handle *h)
 {
 	struct direct_sender_hot *hot;
 
-	/* In this order: the number means something on the PE that gave it. */
+	/* In this order: the number is valid on the PE that assigned it. */
 	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || h->sender_pe != pe->id))
 		direct_no_sender(pe, call, h);
 	hot = &direct_of(pe)->senders[h->sender];
@@ -134,7 +134,7 @@ static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const c
 	return hot;
 }
 
-/** The same for calls other than CkDirect_put, where all is looked at. */
+/** The same for calls other than CkDirect_put, with all checks. */
 struct direct_sender *direct_checked_sender(struct pe *pe, const char *call,
 					    const struct direct_handle *h);
 
@@ -148,11 +148,11 @@ void direct_check_unchanged(struct pe *pe, const char *call, struct direct_id id
  * stays busy on every path, so that a program cannot come to depend on the fast one. */
 void direct_push_done(struct direct_pe *d, struct direct_sender *s);
 
-/** Of the network: a put is locally complete. */
+/** Called by the network: a put is locally complete. */
 void direct_put_done(struct cmi_op *op);
 
-/** The last put of this end is not complete: look at the network, and end the job if it is not
- * complete then. */
+/** The last put of this end is not complete: poll the network, and end the job if it is still not
+ * complete. */
 __attribute__((cold)) void direct_settle_put(struct pe *pe, const char *call,
 					     const struct direct_sender *s);
 
@@ -184,10 +184,10 @@ void *direct_sender_leave(struct pe *pe, const struct direct_handle *h);
 
 void direct_sender_destroy(struct pe *pe, const struct direct_handle *h);
 
-/** The loop has ended: let go of other nodes' memory. */
+/** The loop has ended: detach other nodes' memory. */
 void direct_senders_stop(struct pe *pe);
 
-/** The node has stopped: give the records back. */
+/** The node has stopped: free the records. */
 void direct_senders_free(struct direct_pe *d);
 
 #endif

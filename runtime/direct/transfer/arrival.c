@@ -8,17 +8,17 @@
 #include "../core/direct_control.h"
 
 enum {
-	/* How many functions ahead of the running one the record of an arrival is fetched, and the
-	 * memory that the user's `data` points to. Behind a function that does real work the processor
-	 * cannot look ahead by itself: in a stencil of 512 blocks arrivals took 0.48 of the kernel's
-	 * time without this, 0.17 with it, and 0.22 at a quarter of these distances. */
+	/* How many functions ahead of the running one the record of an arrival is fetched, and the target
+	 * of the user's `data`. Beyond a function that does real work the processor cannot look ahead by
+	 * itself: in a stencil of 512 blocks arrivals took 0.48 of the kernel's time without this, 0.17
+	 * with it, and 0.22 at a quarter of these distances. */
 	PREFETCH_REST = 16,
 	PREFETCH_DATA = 8,
-	/* Polled channels up to which a PE without work looks how far large puts are. */
+	/* Polled channels up to which an idle PE checks the progress of large puts. */
 	AHEAD_MAX = 8,
 };
 
-/** Sequence mode: the put that has come must be the next one, of this channel. */
+/** Sequence mode: the put that has arrived must be the next one, of this channel. */
 static inline void take_sequence(struct pe *pe, struct direct_channel_hot *hot)
 {
 	static const char call[] = "CkDirect_put";
@@ -60,7 +60,7 @@ static void add_waited(struct pe_counts *c, const struct direct_node *dn, uint64
 		c->numbers[dn->count_waited + 1] = ticks;
 }
 
-/** Call the function, and count it and how its arrival was found: `hot` says how it was marked. */
+/** Call the function, and count it and how its arrival was found: `hot` has when it was marked. */
 static void call_counted(struct pe *pe, const struct direct_channel_hot *hot,
 			 const struct direct_channel *ch)
 {
@@ -84,7 +84,7 @@ static __attribute__((noinline)) void call_closely(struct pe *pe,
 	struct direct_channel *ch = direct_rest(hot);
 	const struct direct_channel was = *ch;
 
-	/* relaxed: direct_check_put only chooses the words of an error by it. */
+	/* relaxed: direct_check_put uses it only to word an error. */
 	if (pe->node->check)
 		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
 	record_function(pe, TRACE_PUT_BEGIN, &was, was.iteration);
@@ -131,9 +131,9 @@ static inline __attribute__((always_inline)) void prefetch_data(
 	__builtin_prefetch(direct_rest(hot)->data);
 }
 
-/* The scan has seen only the end of the buffer. Its first line crosses while the function is being
- * called: a round trip of 100 bytes between processes took 0.86 to 0.94 of its time without this
- * (Intel Xeon, 11 and 9 runs in turn). */
+/* The scan has seen only the end of the buffer. Its first line is fetched while the function is
+ * being called: a round trip of 100 bytes between processes took 0.86 to 0.94 of its time without
+ * this (Intel Xeon, 11 and 9 runs in turn). */
 static inline __attribute__((always_inline)) void prefetch_buffer(
 	const struct direct_channel_hot *hot)
 {
@@ -145,7 +145,7 @@ static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, ui
 	return r->item[i & (r->cap - 1)];
 }
 
-/* Only those that are in the list now: what their functions add waits for the next pass. */
+/* Only those that are in the list now: additions by their functions wait for the next pass. */
 int direct_run_rung(struct pe *pe)
 {
 	struct direct_rung *r = &direct_of(pe)->rung;
@@ -170,7 +170,8 @@ int direct_run_rung(struct pe *pe)
 	return (int)n;
 }
 
-/* Nothing has come, and there is nothing else to do: fetch what large puts have brought so far. */
+/* Nothing has arrived, and there is nothing else to do: prefetch the arrived bytes of large
+ * puts. */
 static __attribute__((noinline)) void fetch_ahead(const struct pollset *set)
 {
 	for (uint32_t i = 0; i < set->n; i++) {
@@ -212,7 +213,7 @@ int direct_run_polled(struct pe *pe)
 	return (int)n;
 }
 
-/** How many bytes a put brings besides the word. */
+/** The number of bytes of a put besides the word. */
 static size_t body_bytes(const struct direct_channel_hot *hot)
 {
 	return direct_rest(hot)->bytes - (hot->mode == DIRECT_PATTERN ? 8 : 0);
@@ -252,7 +253,7 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 	if (CSD_UNLIKELY(bytes != body_bytes(hot)))
 		direct_broken(pe, call, id, "do not change a handle",
 			      "%zu bytes came, the channel has %zu", bytes, ch->bytes);
-	/* Of pieces the first one was checked; the others have found the buffer changed. */
+	/* In pieces, only the first one was checked; the others see a changed buffer. */
 	if (CSD_UNLIKELY(pe->node->check && !in_pieces))
 		direct_check_put(pe, call, id, ch->line, h->generation, ch->buf, ch->bytes);
 	if (bytes && !in_pieces)
@@ -272,7 +273,7 @@ void direct_bound_arrived(struct pe *pe, const struct direct_control_msg *c)
 	struct direct_channel_hot *hot = direct_channel_find(pe, c->channel, c->generation);
 
 	if (!hot)
-		return; /* destroyed meanwhile, which is the receiver's right */
+		return; /* destroyed meanwhile, which the receiver may do */
 	direct_claim(pe, direct_id_of_channel(pe, hot), direct_rest(hot)->line, c->head.src_pe);
 	if (c->path == DIRECT_RMA)
 		direct_make_rma(pe, hot);

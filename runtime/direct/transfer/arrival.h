@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrival.h: from a put that has come to the call of the channel's function.
+ * arrival.h: from the arrival of a put to the call of the channel's function.
  *
  * A channel leaves the poll set before its function is called, so the function may do anything to
- * any channel of this PE. Code that runs the functions of a list of channels must look at the state
+ * any channel of this PE. Code that runs the functions of a list of channels must check the state
  * of each one again when its turn comes.
  */
 #ifndef DIRECT_ARRIVAL_H
@@ -13,11 +13,11 @@
 
 #include "../../scheduler/pe.h"
 
-/** Functions run per pass of the loop, from each of the two sources: messages must not starve
- * behind a flood. */
+/** Functions run per pass of the loop, from each of the two sources: a flood must not starve
+ * messages. */
 enum { DIRECT_ARRIVALS_MAX = 64 };
 
-/** Run the functions of what we have been told of, or of what a scan finds: at most
+/** Run the functions of signalled arrivals, or of those that a scan finds: at most
  * DIRECT_ARRIVALS_MAX. Return how many. */
 int direct_run_rung(struct pe *pe);
 int direct_run_polled(struct pe *pe);

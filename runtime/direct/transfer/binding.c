@@ -16,7 +16,7 @@ static const char *const path_names[] = {"unbound", "memory", "rma", "message"};
 
 /* ---- choosing the path ------------------------------------------------------------- */
 
-/** Attach what the paths need of the receiver's memory: its buffer and its line. */
+/** Attach the receiver's memory for the paths: its buffer and its line. */
 static void attach_receiver(struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
 {
 	s->recv_mem = cmi_attach(pe->wire, h->receiver, &h->recv_key, h->recv_addr);
@@ -53,7 +53,7 @@ static const char *choose_path(struct pe *pe, struct direct_sender *s,
 	bool mapped, rma;
 
 	if (job->node_of[h->receiver] == job->node) {
-		/* Within a process there is no wire that could carry anything else. */
+		/* Within a process there is no wire for another path. */
 		s->path = DIRECT_MEMORY;
 		map(s, (unsigned char *)(uintptr_t)h->recv_addr,
 		    (struct direct_line *)(uintptr_t)h->line_addr);
@@ -96,7 +96,7 @@ static void say_path(const struct pe *pe, const struct direct_sender *s, const c
 
 /* ---- binding ----------------------------------------------------------------------- */
 
-/** Whether the shape has so many bytes. No, if their product does not fit 64 bits. */
+/** Whether the shape has this many bytes. False if the product overflows 64 bits. */
 static bool adds_up_to(const struct gather_shape *s, uint64_t bytes)
 {
 	uint64_t n;
@@ -176,7 +176,7 @@ static void bind_memory(struct pe *pe, const char *call, struct direct_sender *s
 	direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
 }
 
-/** Copy what the sending end keeps of the channel. */
+/** Copy the channel's properties to the sending end. */
 static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 		       const void *send_buf)
 {
@@ -194,8 +194,8 @@ static void copy_shape(struct direct_sender *s, const struct direct_handle *h,
 			       : h->line_addr + offsetof(struct direct_line, seq);
 }
 
-/** Make memory into which strided data is gathered first, because nothing here can write the
- * receive buffer. It ends 8-aligned, as send buffers must. */
+/** Make memory into which strided data is gathered first, because the receive buffer cannot be
+ * written here. It ends 8-aligned, as send buffers must. */
 static void stage(struct direct_sender *s)
 {
 	size_t pad = -s->bytes % 8;
@@ -204,15 +204,15 @@ static void stage(struct direct_sender *s)
 	s->src = (unsigned char *)s->staging + pad;
 }
 
-/** Checked mode: from now on a put finds it if the program writes to the handle. */
+/** Checked mode: from now on a put detects writes of the program to the handle. */
 static void seal_bound(const struct pe *pe, struct direct_sender *s, const struct direct_handle *h)
 {
 	if (pe->node->check)
 		s->seal = direct_checksum((const unsigned char *)h, sizeof(*h));
 }
 
-/** Write into the handle what a put reads. It is bound from here on. `strides` is NULL where the
- * data lies in one piece. */
+/** Write a put's fields into the handle. It is bound from here on. `strides` is NULL if the data is
+ * contiguous. */
 static void name_sender(struct pe *pe, struct direct_handle *h, struct direct_sender *s,
 			const void *send_buf, const struct gather_shape *strides)
 {
@@ -255,7 +255,7 @@ static void bind_sender(struct pe *pe, const char *call, struct direct_handle *h
 		direct_sender_say(pe, s, DIRECT_BOUND);
 }
 
-/** The channel to be bound, for messages: by this PE. */
+/** The channel to be bound, for error messages: by this PE. */
 static struct direct_id id_here(const struct pe *pe, const struct direct_handle *h)
 {
 	struct direct_id id = direct_id_of_handle(h);
@@ -264,7 +264,7 @@ static struct direct_id id_here(const struct pe *pe, const struct direct_handle 
 	return id;
 }
 
-/** `bytes_p` is NULL where the program does not say. */
+/** `bytes_p` is NULL if the program does not state it. */
 static void bind_piece(const char *call, struct direct_handle *h, const void *send_buf,
 		       const size_t *bytes_p)
 {
@@ -319,8 +319,8 @@ void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_han
 		direct_put_held(pe, h, held);
 }
 
-/* A new generation of the sending end: copies of the handle still hold the old buffer, so none of
- * them may put any more. The network needs no news: it is told of the buffer in each put. */
+/* A new generation of the sending end: copies of the handle still have the old buffer, so they may
+ * put no more. The network is told of the buffer in each put. */
 void CkDirect_rebind(CkDirectHandle *handle, const void *send_buf, size_t bytes)
 {
 	static const char call[] = "CkDirect_rebind";

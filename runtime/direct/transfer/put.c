@@ -3,12 +3,12 @@
  * put.c: puts: by plain memory, by the network, in a message, and those that wait until they may be
  * made.
  *
- * The word that the receiver trusts is always written by itself, after the rest is known to be
- * there. Bulk copies give no such promise: memcpy and the network's own copies may write the end
+ * The word that the receiver polls is always written separately, after all other bytes have
+ * arrived. Bulk copies do not guarantee that: memcpy and the network's own copies may write the end
  * of a buffer first, and a receiver that polls the last word of one copy reads torn data.
  *
  *   memory   copy the body, then one release store of the word; then the bell, if the receiver
- *            does not look at the word
+ *            does not poll the word
  *   rma      body, flush, word: chained by the machine layer
  *   message  one active message; the receiver's own thread copies, then stores the word
  */
@@ -22,7 +22,7 @@
 #include "../ends/channel.h"
 #include "../core/gather.h"
 
-/* ---- what is written ---------------------------------------------------------------- */
+/* ---- the written data ------------------------------------------------------------------ */
 
 static _Noreturn __attribute__((noinline, cold)) void
 ends_in_oob(struct pe *pe, const char *call, const struct direct_handle *h)
@@ -34,7 +34,7 @@ ends_in_oob(struct pe *pe, const char *call, const struct direct_handle *h)
 		      (unsigned long long)s->oob);
 }
 
-/** Pattern mode: the last word of the data tells its arrival. */
+/** Pattern mode: the last word of the data signals its arrival. */
 static inline uint64_t last_word(struct pe *pe, const char *call, const struct direct_handle *h)
 {
 	uint64_t word;
@@ -48,8 +48,8 @@ static inline uint64_t last_word(struct pe *pe, const char *call, const struct d
 	return word;
 }
 
-/** The same by what the sending end has kept, not by the handle: a handle that the program has
- * written over does no harm then. Only strided data is described by the handle alone. */
+/** The same from the sending end's copy, not from the handle, so that a handle that the program has
+ * overwritten is harmless. Only strided data is described by the handle alone. */
 static uint64_t kept_last_word(struct pe *pe, const char *call, const struct direct_handle *h,
 			       const struct direct_sender *s)
 {
@@ -76,7 +76,7 @@ static inline void copy_out(const struct direct_handle *h, unsigned char *dst, s
 		cmi_copy_shared(dst, src, n);
 }
 
-/** The same, of many bytes in one piece, to another PE. */
+/** The same, of many contiguous bytes, to another PE. */
 static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct direct_handle *h,
 						     unsigned char *dst, size_t n)
 {
@@ -96,7 +96,7 @@ unexpected_here(struct pe *pe, const struct direct_handle *h, const struct direc
 	direct_unexpected(pe, id, direct_channel_find(pe, h->channel, h->generation));
 }
 
-/** Copy the body, then store the word; then ring, if the receiver does not look at the word. `h` is
+/** Copy the body, then store the word; then ring, if the receiver does not poll the word. `h` is
  * the handle through which the sending end was bound. */
 static inline void put_memory(struct pe *pe, const char *call, const struct direct_handle *h,
 			      const struct direct_sender_hot *hot, size_t body,
@@ -110,7 +110,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 	else if (CSD_LIKELY(body))
 		copy_out(h, dst, body);
 	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
-	 * receiver that polls may see the word at once, mark the channel again, and ask to be told of the
+	 * receiver that polls may see the word at once, mark the channel again, and ask for a bell for the
 	 * next put. Model: channel.pml, put_memory */
 	tell = atomic_load_explicit(hot->tell, memory_order_relaxed);
 	/* release: pairs with the acquire in pollset_scan. A receiver that sees the word sees the
@@ -175,7 +175,7 @@ static __attribute__((noinline, cold)) bool hold(struct pe *pe, const struct dir
 	return true;
 }
 
-/** Everything but the plain memory path. Returns true when locally complete already. */
+/** All paths but plain memory. Returns true when locally complete already. */
 static bool put_by_path(struct pe *pe, const char *call, const struct direct_handle *h,
 		     struct direct_sender *s, uint64_t word)
 {
@@ -212,7 +212,7 @@ static void count_put(struct pe *pe, const struct direct_sender *s)
 	pe->node->count->put(pe, s->receiver, s->bytes);
 }
 
-/** Of a put that has waited: when it is made. */
+/** For a put that has waited: when it is made. */
 static void tell_put(struct pe *pe, const struct direct_sender *s)
 {
 	if (pe->trace)
@@ -240,9 +240,8 @@ static __attribute__((noinline, cold)) void look_before_put(struct pe *pe, const
 		s->sum = direct_checksum(s->src, s->bytes);
 }
 
-/** Checked mode, not on the memory path: nobody has read the data yet. Afterwards a look would come
- * too late: the news of local completion may be overtaken by an answer that lets the program
- * write. */
+/** Checked mode, not on the memory path: the data has not been read yet. A later check would be too
+ * late: the news of local completion may be overtaken by an answer that lets the program write. */
 static void check_source(const struct direct_sender *s)
 {
 	if (!s->staging && direct_checksum(s->src, s->bytes) != s->sum)
@@ -251,7 +250,7 @@ static void check_source(const struct direct_sender *s)
 			      "the send buffer changed before the put was locally complete");
 }
 
-/** Count this put, and return the word that tells its arrival. All paths but the memory path read
+/** Count this put, and return the word that signals its arrival. All paths but the memory path read
  * s->src from here on. */
 static uint64_t begin_put(struct pe *pe, const char *call, const struct direct_handle *h,
 		      struct direct_sender *s)
@@ -290,9 +289,9 @@ static __attribute__((noinline)) void put_general(struct pe *pe, const char *cal
 		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 }
 
-/* Besides the two buffers, a plain put touches the front of the handle, the small part of the
- * sending end, and the small part of the receiving end when that is here. Once the handle has come,
- * no access waits for another, so the other misses overlap. */
+/* Besides the two buffers, a plain put uses the front of the handle, the hot half of the sending
+ * end, and the hot half of the receiving end if that is here. Once the handle has been loaded, no
+ * access waits for another, so the other misses overlap. */
 void CkDirect_put(CkDirectHandle *handle)
 {
 	static const char call[] = "CkDirect_put";
@@ -349,7 +348,7 @@ static void held_done(struct cmi_op *op)
 	direct_put_done(op);
 }
 
-/* It was counted as under way when the program made it. */
+/* It has counted as under way since the program made it. */
 void direct_put_held(struct pe *pe, const struct direct_handle *h, void *held)
 {
 	static const char call[] = "CkChannelPut";
