@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * at_sync.c: CkAtSync: when all elements of an array have come, and what follows.
+ * at_sync.c: CkAtSync: the barrier of an array's elements, and what follows (Charm++'s AtSync).
  *
- * Without CK_LB, or on one PE, CkAtSync is a call of resumeFromSync and nothing else.
+ * Without CK_LB, or on one PE, CkAtSync is only a call of resumeFromSync.
  *
  * With CK_LB each PE answers one question to its parent in PE 0's tree, once all of its own
- * elements wait and all its children have answered: what they took. PE 0 then knows the largest and
- * the mean load, and decides for all: the sync is over (SYNC_RESUME), or a step begins (step.c),
- * after which it is over.
+ * elements wait and all its children have answered: the measured loads. PE 0 then knows the largest
+ * and the mean load, and decides for all: the sync is over (SYNC_RESUME), or a step begins
+ * (step.c), after which it is over.
  *
- *	all PEs --ANSWER--> PE 0 --RESUME--> all PEs             one time up and down the tree
+ *	all PEs --ANSWER--> PE 0 --RESUME--> all PEs             once up and down the tree
  *
  * Elements may be made, and may move by CkMigrateMe, while others wait already. An insertion or a
  * move counts where it begins (sums.sent) and where it ends (sums.done). If both are equal, none
- * was under way, except those that began behind an answer: an insertion, or an element that calls
+ * was under way, except those that began after an answer: an insertion, or an element that calls
  * CkAtSync while it waits to leave (for its channels, or for its home). One of these that is
- * counted only where it ends would make up for another one that is counted only where it began. So
- * where elements come and go, or the program moves some, PE 0 asks again, and compares what the
- * first question counted as done with what the second one counts as sent, as wave.h says. The moves
- * of steps are over when a sync is. PEs answer each question only when all their elements wait.
+ * counted only where it ends would compensate for another one that is counted only where it began.
+ * So where elements come and go, or the program moves some, PE 0 asks again, and compares the first
+ * question's `done` with the second one's `sent`, as wave.h says. The moves of steps are over when
+ * a sync is. PEs answer each question only when all their elements wait.
  *
  * An element takes part in the sync for which its PE has counted it in its last answer. Those that
- * call CkAtSync behind it, because they were made meanwhile, take part in the next one: `stamp`
- * tells them apart.
+ * call CkAtSync later, because they were made meanwhile, take part in the next one: `stamp`
+ * distinguishes them.
  */
 #include "balance_int.h"
 #include "../../machine/tools/cmi_ticks.h"
@@ -53,7 +53,7 @@ static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sum
 	sums->work = sums->max * pace.speed;
 }
 
-/* In a pause nobody looks at loads. */
+/* In a pause loads are not measured. */
 static struct sync_sums own_sums(struct pe *pe, struct collection *c)
 {
 	const struct sync_coll *s = sync_of(c);
@@ -119,7 +119,7 @@ static void ask_now(void *arg)
 	sync_tell_all(pe, c, SYNC_ASK, sync_of(c)->wave + 1);
 }
 
-/* What is under way may take its time: an insertion waits until the element before it has been
+/* Operations under way may take long: an insertion waits until the previous element has been
  * destroyed. */
 static void ask_again(struct pe *pe, struct collection *c)
 {
@@ -178,8 +178,8 @@ static void decide(struct pe *pe, struct collection *c, const struct sync_sums *
 
 	s->have_before = true;
 	s->done_before = all->done;
-	if (!settled) /* also where no PE has any: they may all be on their way, and those that wait
-		       * already do not poke again */
+	if (!settled) /* also where no PE has any: they may all be under way, and those that wait already
+		       * do not poke again */
 		ask_again(pe, c);
 	else if (!all->n)
 		nobody_there(pe, c);
@@ -187,7 +187,8 @@ static void decide(struct pe *pe, struct collection *c, const struct sync_sums *
 		all_there(pe, c, all);
 }
 
-/* ---- all have come --------------------------------------------------------------------------- */
+/* ---- all have called
+ * -------------------------------------------------------------------------- */
 
 static void maybe_answer(struct pe *pe, struct collection *c)
 {
@@ -254,7 +255,7 @@ static void deliver(struct pe *pe, struct collection *c, struct ck_obj *obj, str
 }
 
 /* A handler may insert elements, and destroy some; where elements of other PEs close gaps in their
- * list, the loop may miss one, so it begins again. */
+ * list, the loop may miss one, so it starts again. */
 static void deliver_due(struct pe *pe, struct collection *c)
 {
 	struct sync_coll *s = sync_of(c);
@@ -273,7 +274,7 @@ static void deliver_due(struct pe *pe, struct collection *c)
 	env_unref(pe, env);
 }
 
-/* Behind the last answer: an element that has called CkAtSync since then takes part in the next
+/* After the last answer: an element that has called CkAtSync since then takes part in the next
  * sync. */
 static bool takes_part(const struct sync_coll *s, struct lb_elem *e)
 {
@@ -327,7 +328,7 @@ static void load_next(struct lb_elem *e, enum measuring how, const struct pace *
 	e->has_load = false;
 }
 
-/* Elements may be more than the caches hold, so each is looked at once. */
+/* Elements may exceed the caches, so each is visited once. */
 static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how,
 		      const struct pace *pace)
 {
@@ -364,7 +365,8 @@ static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 	maybe_answer(pe, c);
 }
 
-/* ---- what comes ------------------------------------------------------------------------------ */
+/* ---- messages
+ * --------------------------------------------------------------------------------- */
 
 static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 {
@@ -410,8 +412,8 @@ static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 	}
 }
 
-/* Whoever speaks of the collection to this PE may know it before this PE does. Only answers can
- * come so early. */
+/* A PE that names the collection to this PE may know it before this PE does. Only answers can
+ * arrive so early. */
 void sync_arrived(struct pe *pe, struct cmi_msg *head)
 {
 	struct sync_msg *m = (struct sync_msg *)head;
@@ -427,9 +429,10 @@ void sync_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-/* ---- it begins ------------------------------------------------------------------------------- */
+/* ---- the first sync
+ * --------------------------------------------------------------------------- */
 
-/* What the PE did before is no load, like constructors: the main chare may have read files. */
+/* The PE's earlier work is no load, like constructors: the main chare may have read files. */
 static void first_known(struct pe *pe, struct collection *c)
 {
 	struct meter *m = ck_state(pe, PART_BALANCE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* balance_int.h: what the files of this room share. */
+/* balance_int.h: shared by the files of this room. */
 #ifndef CK_BALANCE_INT_H
 #define CK_BALANCE_INT_H
 
@@ -23,7 +23,7 @@ struct balance_node {
 	bool speeds;              /* CK_LB_SPEEDS */
 	struct lb_table strategies; /* CkLBRegister's; there even if this part is off */
 	const struct lb_strategy *strategy;
-	bool always;              /* the strategy moves elements in every step, however they are
+	bool always;              /* the strategy moves elements in every step, even if they are
 				   * balanced */
 	bool counter;             /* cmi_ticks */
 	struct measured_type **types; /* [n_types], as ck_node.chares */
@@ -31,7 +31,7 @@ struct balance_node {
 	int counts;               /* CK_STATS: the first of the numbers COUNT_* */
 };
 
-/** What CK_STATS says. Syncs and steps are PE 0's; a move is its last PE's. */
+/** The numbers for CK_STATS. Syncs and steps are PE 0's; a move is its last PE's. */
 enum { COUNT_SYNCS, COUNT_STEPS, COUNT_AT_REST, COUNT_MOVED, COUNT_TIME };
 
 static inline struct balance_node *balance_of(const struct node *node)
@@ -51,14 +51,14 @@ static inline bool balance_is_on(const struct pe *pe)
 
 /* ---- of an element --------------------------------------------------------------------------- */
 
-/** What was measured in the syncs before that count, too. Of all syncs the largest does not count:
- * a PE that loses its core for a while seems to be busy, and an element of it. */
+/** Measurements of earlier syncs that still count. The largest of all syncs is dropped: a PE that
+ * loses its core for a while seems to be busy, and so does an element of it. */
 struct past {
-	float seconds, most;      /* in all, and in the largest of them */
+	float seconds, most;      /* in total, and in the largest of them */
 	uint32_t n;
 };
 
-/** What all syncs took if each took what they take without the largest; this one took `now`. */
+/** The time of all syncs, scaled as if the largest were like the others; this one took `now`. */
 static inline double past_and(const struct past *p, double now)
 {
 	const double all = (double)p->seconds + now, most = now > (double)p->most ? now : (double)p->most;
@@ -73,18 +73,18 @@ static inline void past_add(struct past *p, double now)
 	p->n++;
 }
 
-/** Behind the program's struct of each element that can sync, while the part is on. It moves with
+/** After the program's struct of each element that can sync, while the part is on. It moves with
  * the element, also to another process, as bytes. */
 struct lb_elem {
 	uint64_t ticks;           /* its handlers ran since the last sync that looked */
-	float seconds;            /* CkSetLoad: instead, if has_load */
+	float seconds;            /* CkSetLoad: overrides the measured load, if has_load */
 	float position[3];        /* CkSetPosition, if has_position */
 	uint32_t round;           /* the sync that it waits for; see at_sync.c */
 	uint32_t stamp;           /* struct sync_coll's when it called CkAtSync */
-	int32_t to;               /* while a step moves it: where to */
-	uint8_t waits;            /* it has called CkAtSync, and resumeFromSync has not come */
+	int32_t to;               /* while a step moves it: its destination */
+	uint8_t waits;            /* it has called CkAtSync, and resumeFromSync has not been called */
 	uint8_t counted;          /* while it moves: it belongs to `round` for certain */
-	uint8_t due;              /* resumeFromSync is about to come */
+	uint8_t due;              /* resumeFromSync will be called */
 	uint8_t moves;            /* a step moves it */
 	uint8_t pinned, has_load, has_position;
 	uint8_t reserved;
@@ -97,7 +97,7 @@ static inline struct lb_elem *elem_of(struct ck_obj *obj) { return obj_more(obj)
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
-/** Where the time of a PE goes. */
+/** Charges a PE's time. */
 struct meter {
 	bool counter;
 	int n_arrays;             /* that sync */
@@ -117,27 +117,27 @@ struct meter {
 static inline uint64_t meter_busy(const struct meter *m) { return m->all - m->idle - m->made; }
 /** Give the time until now to what runs. */
 void meter_look(struct pe *pe);
-/** What has passed since the last handler is nobody's. */
+/** Charge the time since the last handler to none. */
 void meter_skip(struct pe *pe);
 double meter_seconds_per_tick(const struct pe *pe);
-/** What a PE tells others of the time that it has measured. */
+/** A PE's measured speed, for other PEs. */
 struct pace {
-	double tick;              /* seconds of a tick, if the PE had been as fast as `speed` all the
-				   * time */
+	double tick;              /* seconds of a tick, if the PE had always been as fast as `speed` */
 	double speed;             /* the share of its core that the PE gets, in (0, 1] */
 };
 /** Since share.all was `before` and the meter's busy ticks were `busy_before`. */
 struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before);
-/** How long the element's handlers ran in this sync, or what CkSetLoad says takes so long on this
- * PE; / in all syncs that count. */
+/** How long the element's handlers ran in this sync, or CkSetLoad's value for this PE. */
 double elem_seconds_now(const struct lb_elem *e, const struct pace *pace);
+/** The same over all syncs that count. */
 double elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
 void measure_pe_start(struct pe *pe);
 void measure_program(struct node *node);
 void measure_node_stop(struct node *node);
-/** From now on calls of the collection's elements are measured, / or are not. */
+/** Measure calls of the collection's elements from now on. */
 void measure_coll(struct pe *pe, struct collection *c);
+/** Stop that. */
 void measure_coll_not(struct pe *pe, struct collection *c);
 
 /* ---- choose.c -------------------------------------------------------------------------------- */
@@ -147,50 +147,50 @@ bool choose_read(struct balance_node *b);
 /** Find the strategy; ends the process if there is none of that name. */
 void choose_strategy(struct node *node);
 
-/** What becomes of what was measured, when a sync is over. */
+/** What happens to the measurements when a sync is over. */
 enum measuring {
-	MEASURE_ON,               /* nothing: nobody has looked at it */
-	MEASURE_ANEW,             /* it has been used */
-	MEASURE_ADD,              /* the next sync looks at the sums of both */
-	MEASURE_OFF,              /* it has been used, and nothing is measured until MEASURE_ANEW */
+	MEASURE_ON,               /* nothing: they have not been used */
+	MEASURE_ANEW,             /* start again: they have been used */
+	MEASURE_ADD,              /* the next sync uses the sums of both */
+	MEASURE_OFF,              /* they have been used, and nothing is measured until MEASURE_ANEW */
 };
 
-/** What all PEs together know when an array's elements have come. */
+/** The sums over all PEs when an array's elements have called CkAtSync. */
 struct sync_sums {
-	uint64_t sent, done;      /* insertions and moves: under way are so many less so many */
+	uint64_t sent, done;      /* insertions and moves: the difference is under way */
 	uint64_t n;               /* elements */
-	uint64_t dynamic;         /* PEs where elements came or went */
+	uint64_t dynamic;         /* PEs where elements were created, destroyed or moved */
 	uint64_t alone;           /* elements that cannot move together with others */
 	double max;               /* seconds of the PE with most */
 	double work, speed;       /* of all PEs: seconds times speed, and speeds; without other programs
-				   * seconds, and PEs */
+				   * seconds, and number of PEs */
 };
 /** CK_LB=auto, of an array on PE 0. */
 struct choice {
-	uint32_t pause, rest;     /* the last pause, and what is left of it: syncs that do not look */
+	uint32_t pause, rest;     /* the last pause, and its remaining syncs without measurement */
 	uint32_t n;               /* syncs whose loads have been added up; the next one's are added, too */
-	bool settled;             /* loads were balanced once, so an imbalance is new, or is none */
-	double cost;              /* seconds that the last step took; 0: there were not two yet */
+	bool settled;             /* loads were balanced once, so an imbalance is new, or noise */
+	double cost;              /* seconds of the last step; 0: there were fewer than two */
 	double before;            /* max / level - 1 before the last step; 0: the sync after it has been
-				   * looked at */
-	double patience;          /* a step pays when so many times its cost has been lost; it grows when
+				   * judged */
+	double patience;          /* a step pays when this many times its cost has been lost; it grows when
 				   * steps do not help */
 	bool tried;               /* there was a step */
 };
-/** PE 0: whether the sync `round` of an array is one that looks at loads, / and whether a step
- * pays. only: no other array syncs, so nobody else asks what this one takes. */
+/** PE 0: whether the sync `round` of an array measures loads. */
 bool choose_looks(const struct balance_node *b, struct choice *ch, uint32_t round);
+/** Whether a step pays. only: no other array syncs, so this one's share is not needed. */
 bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s,
 		 bool only);
-/** How elements are measured after a sync without a step, which looked at loads or did not. */
+/** How elements are measured after a sync without a step, depending on whether it used loads. */
 enum measuring choose_measuring(const struct choice *ch, bool looked);
-/** The step has taken so many seconds. */
+/** The step has taken this many seconds. */
 void choose_took(struct choice *ch, double seconds);
 /** CK_LB=auto: ask the cheapest strategy that helps; see choose_answer. */
 int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to,
 		    size_t *which_p, const struct lb_strategy **st_p);
-/** Ask the strategy that CK_LB names, or the cheapest one that helps, for an array with or without
- * extents. Returns what lb_strategy_run does; *st_p is who has answered. */
+/** Run the strategy of CK_LB, or the cheapest one that helps, for an array with or without extents.
+ * Returns the result of lb_strategy_run; *st_p is the strategy used. */
 int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to,
 		  size_t *which_p, const struct lb_strategy **st_p);
 
@@ -201,38 +201,38 @@ enum { H_SYNC };                  /* handler of PART_BALANCE */
 /* ---- sync_messages.c ------------------------------------------------------------------------- */
 
 enum sync_kind {
-	SYNC_CHECK,               /* to the own PE: look again whether all have come */
-	SYNC_ANSWER,              /* to the parent: all elements below have come */
-	SYNC_ASK,                 /* from the parent: have they still? */
+	SYNC_CHECK,               /* to the own PE: check again whether all have called */
+	SYNC_ANSWER,              /* to the parent: all elements below have called */
+	SYNC_ASK,                 /* from the parent: is that still so? */
 	SYNC_POKE,                /* to PE 0: there are elements now */
 	SYNC_RESUME,              /* from the parent: the sync is over */
-	SYNC_CLOSE,               /* from the parent: hold back what this PE sends to the array */
-	SYNC_STEP,                /* from the parent: say what elements took */
-	SYNC_STATS,               /* to the parent: that */
-	SYNC_MOVES,               /* from the parent: where they go */
+	SYNC_CLOSE,               /* from the parent: hold back messages to the array */
+	SYNC_STEP,                /* from the parent: send the loads */
+	SYNC_STATS,               /* to the parent: the loads */
+	SYNC_MOVES,               /* from the parent: the destinations */
 	SYNC_CANCEL,              /* to a PE: an element does not come */
-	SYNC_DONE,                /* to the parent: all have come that were to come */
+	SYNC_DONE,                /* to the parent: all expected elements have arrived */
 	SYNC_KINDS
 };
 
 /** How elements move in a step. */
 enum step_way {
 	UNDER_WAY,                /* as with CkMigrateMe, while the job goes on */
-	AT_REST,                  /* all together; nothing of the array is under way */
-	NO_REST,                  /* under way, because the job has not come to rest in time */
+	AT_REST,                  /* in bulk; nothing of the array is under way */
+	NO_REST,                  /* under way, because the job has not become quiescent in time */
 };
 
 struct sync_msg {
 	struct cmi_msg head;
 	uint64_t coll;
 	uint32_t kind, round;
-	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: enum measuring;
-				   * SYNC_STEP: enum step_way; SYNC_STATS: PEs that speak; SYNC_MOVES: not 0: cuts */
-	uint32_t n;               /* records behind it */
+	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: enum measuring; SYNC_STEP: enum
+				   * step_way; SYNC_STATS: number of PEs; SYNC_MOVES: not 0: cuts */
+	uint32_t n;               /* records after it */
 	struct sync_sums sums;    /* SYNC_ANSWER; SYNC_STATS: n: edges */
 };
 
-/** Calls of one element to another, as they travel, and on the PE of the first. */
+/** Calls of one element to another, as they are sent, and on the PE of the first. */
 struct edge_record {
 	CkIndex from, to;
 	uint32_t messages, reserved;
@@ -250,14 +250,14 @@ struct sync_coll {
 	uint32_t wave;            /* of this sync's questions, from 0 */
 	uint32_t stamp;           /* questions that this PE has answered */
 	bool open;                /* the question has not been answered */
-	bool asked;               /* a SYNC_CHECK is on its way to this PE */
-	bool poked;               /* PE 0 knows that there are elements / PE 0: somebody said so */
+	bool asked;               /* a SYNC_CHECK is under way to this PE */
+	bool poked;               /* PE 0 knows that there are elements / PE 0: it has been told */
 	uint64_t n_live;          /* elements of this PE */
 	uint64_t n_waiting;       /* those that wait */
-	uint64_t n_due;           /* those to which resumeFromSync is about to come */
+	uint64_t n_due;           /* those for which resumeFromSync will be called */
 	uint64_t n_made, n_left, n_came; /* elements that were made after the array; that left; that
 					  * came */
-	bool roams;               /* some left otherwise than in a step */
+	bool roams;               /* some left other than in a step */
 	bool unmeasured;          /* no call of its elements is measured now */
 	bool known;               /* it is one of the meter's arrays */
 	struct call_route counted; /* edges.c: on the route if the strategy wants edges */
@@ -268,21 +268,21 @@ struct sync_coll {
 	int n_in;                 /* children that have answered */
 	struct sync_sums in;      /* their sums */
 	/* PE 0. */
-	bool have_before, idle;   /* idle: there are no elements; nobody is asked */
+	bool have_before, idle;   /* idle: there are no elements; no PE is asked */
 	uint64_t done_before;
 	struct wave_pause pause;
 	/* A step. */
 	struct step *step;        /* ours; NULL: none is under way */
 	/* PE 0, of a step. */
 	uint64_t began;           /* ticks; 0: none is under way */
-	bool closing;             /* it waits until the job is at rest, */
-	uint64_t until_ns;        /* and not longer than until then */
+	bool closing;             /* it waits until the job is quiescent, */
+	uint64_t until_ns;        /* but no longer than until then */
 	bool timer;               /* a timer will look */
-	uint32_t n_stale;         /* requests for rest that nobody waits for any more */
+	uint32_t n_stale;         /* requests for quiescence that are no longer awaited */
 	struct choice choice;
-	bool told;                /* that the strategy has no answer */
-	uint32_t restless, skip;  /* how often the job did not come to rest, one step after the other; so
-				   * many steps do not try */
+	bool told;                /* the strategy's failure has been reported */
+	uint32_t restless, skip;  /* how often in a row the job did not become quiescent; this many steps
+				   * do not try */
 	uint32_t n_steps;
 };
 
@@ -291,7 +291,7 @@ static inline struct sync_coll *sync_of(const struct collection *c)
 	return coll_state(c, PART_BALANCE);
 }
 
-/** A message about the collection with room for `bytes` more. Its owner is the caller until
+/** A message about the collection with space for `bytes` more. The caller owns it until
  * sync_send. */
 struct sync_msg *sync_msg_new(struct pe *pe, const struct collection *c, enum sync_kind kind,
 			      size_t bytes);
@@ -306,9 +306,9 @@ void sync_tell_all(struct pe *pe, const struct collection *c, enum sync_kind kin
 /** The array has been constructed on this PE: its first sync begins. */
 void sync_constructed(struct pe *pe, struct collection *c);
 void sync_arrived(struct pe *pe, struct cmi_msg *head);
-/** Elements have come, gone or begun to wait: see whether all wait now, when no handler runs. */
+/** Elements have come, gone or begun to wait: check whether all wait, when no handler runs. */
 void sync_check_soon(struct pe *pe, struct collection *c);
-/** The sync of an element that waits is over: resumeFromSync is to come. */
+/** The sync of a waiting element is over: resumeFromSync will be called. */
 void sync_become_due(struct sync_coll *s, struct lb_elem *e);
 
 /* ---- lb_element.c ---------------------------------------------------------------------------- */
@@ -329,7 +329,7 @@ void edges_add_puts(struct pe *pe, struct collection *c);
 /** Measuring begins anew. */
 void edges_begin(struct pe *pe, struct collection *c);
 void edges_free(struct edges *e);
-/** Edges with the numbers of elements, in order, each pair of ends once. The caller frees the
+/** Edges with the numbers of elements, sorted, each pair of ends once. The caller frees the
  * result. */
 CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *elements,
 		       size_t n_elements, size_t *n_p);
@@ -342,13 +342,14 @@ void syncs_describe(struct pe *pe, struct csd_told *to);
 
 /** The PE's pace since measuring of the array began. */
 struct pace sync_pace(struct pe *pe, const struct collection *c);
-/** Seconds of the PE that belong to no element of the array: in this sync, / in all that count. */
+/** Seconds of the PE that belong to no element of the array: in this sync. */
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace);
+/** In all syncs that count. */
 double sync_background(struct pe *pe, struct collection *c, const struct pace *pace);
 
 /* ---- step_rest.c ----------------------------------------------------------------------------- */
 
-/** PE 0: a step pays. `alone`: not at rest, because elements cannot move together. */
+/** PE 0: a step pays. `alone`: not in bulk, because elements cannot move together. */
 void step_start(struct pe *pe, struct collection *c, bool alone);
 /** PE 0: nothing is under way any more. */
 void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
@@ -356,9 +357,9 @@ struct csd_thing step_describe_rest(struct pe *pe, const CkCallback *cb);
 
 /* ---- step.c ---------------------------------------------------------------------------------- */
 
-/** On each PE: say what elements took, / a message of the step has come. The caller frees the
- * message. */
+/** On each PE: send the measured loads. */
 void step_begin(struct pe *pe, struct collection *c, enum step_way way);
+/** A message of the step has arrived. The caller frees it. */
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m);
 /** An element that the step moves has come to this PE. */
 void step_element_came(struct pe *pe, struct ck_obj *obj);
@@ -366,7 +367,7 @@ void step_element_came(struct pe *pe, struct ck_obj *obj);
 void step_element_stays(struct pe *pe, struct ck_obj *obj);
 void step_free(struct sync_coll *s);
 void step_describe(struct collection *c, struct csd_thing what, struct csd_told *to);
-/** What does not fit of a message of the step. */
+/** The error of a message of the step, or NULL. */
 const char *step_misfit(struct pe *pe, const struct sync_msg *m);
 
 #endif

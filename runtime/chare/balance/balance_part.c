@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * balance_part.c: what the room brings to the layer: its start, its numbers in CK_STATS, its
- * messages and what they look like.
+ * balance_part.c: connects the room to the layer: start, numbers in CK_STATS, messages and their
+ * shapes.
  */
 #include "balance_int.h"
 #include "../channel/named.h"

@@ -126,16 +126,16 @@ enum measuring choose_measuring(const struct choice *ch, bool looked)
 
 enum {
 	PATIENCE_MOST = 64,
-	/* While PEs are balanced the pauses get longer, up to so many syncs. Then measuring costs a
+	/* While PEs are balanced the pauses get longer, up to this many syncs. Then measuring costs a
 	 * ninth. */
 	PAUSE_MOST = 8,
-	/* An imbalance that so many syncs do not show again is none. A load that comes in every second or
-	 * third of them is seen. */
+	/* An imbalance that does not recur within this many syncs is ignored. A load that occurs in every
+	 * second or third of them is seen. */
 	LOOKS = 8
 };
 
-/* Seconds that any step takes, and what comes with it: messages for each PE, and elements that are
- * in no cache. */
+/* The minimum cost of a step, in seconds, with its consequences: messages for each PE, and elements
+ * that are in no cache. */
 static const double COST_LEAST = 1e-4;
 
 static double patience_of(const struct choice *ch) { return ch->patience > 0 ? ch->patience : 1; }
@@ -145,8 +145,8 @@ static double cost_of(const struct choice *ch)
 	return ch->cost > COST_LEAST ? ch->cost : COST_LEAST;
 }
 
-/* The last step has left half of the imbalance or less, or no more than is tolerated; or it has not
- * helped. */
+/* Judge the last step: it has left half of the imbalance or less, or no more than is tolerated; or
+ * it has not helped. */
 static void judge(struct choice *ch, double imbalance, bool tolerated)
 {
 	if (!ch->before)
@@ -157,15 +157,15 @@ static void judge(struct choice *ch, double imbalance, bool tolerated)
 	ch->before = 0;
 }
 
-/* What the machine does besides makes a PE late once. So where loads were balanced a single sync
- * says that they still are, and nothing else; of more of them the largest does not count (struct
- * past). */
+/* Other load on the machine makes a PE late once: a single imbalance counts as noise. So where
+ * loads were balanced a single sync can only confirm that they still are; of several the largest
+ * does not count (struct past). */
 static bool is_certain(const struct choice *ch, bool tolerated)
 {
 	return tolerated ? ch->n == 1 || ch->n >= LOOKS : ch->n > 1 || !ch->settled;
 }
 
-/* A step pays when the job has lost as much as one costs. What the first two took is not known
+/* A step pays when the job has lost as much as one costs. The cost of the first two is not known
  * yet. */
 static bool pays(struct choice *ch, double lost, double imbalance, bool tolerated)
 {
@@ -177,9 +177,9 @@ static bool pays(struct choice *ch, double lost, double imbalance, bool tolerate
 	return true;
 }
 
-/* Before the first step elements touched their memory for the first time, which hid what they take
- * later, so the second step need not wait. What the first one took says little, too: PEs met for
- * the first time. */
+/* Before the first step elements touched their memory for the first time, which hid their later
+ * load, so the second step need not wait. The first one's cost says little, too: PEs communicated
+ * for the first time. */
 void choose_took(struct choice *ch, double seconds)
 {
 	ch->cost = ch->tried ? seconds : 0;
@@ -195,8 +195,8 @@ static void rest(struct choice *ch, bool balanced, bool step)
 	ch->rest = balanced ? ch->pause : 0;
 }
 
-/* Loads are added up until it is known what to do, so that what happens to this PE and then to that
- * one makes up for itself. */
+/* Loads are added up until the decision is certain, so that disturbances of different PEs
+ * compensate each other. */
 static bool choose_by_itself(const struct balance_node *b, struct choice *ch, double max,
 			     double level, bool pauses)
 {
@@ -217,7 +217,7 @@ static bool choose_by_itself(const struct balance_node *b, struct choice *ch, do
 	return step;
 }
 
-/* The level is what all PEs would take if work could be cut at will. */
+/* The level is what all PEs would take if work were divisible. */
 bool choose_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s,
 		 bool only)
 {
@@ -232,12 +232,11 @@ bool choose_step(const struct balance_node *b, struct choice *ch, const struct s
 static const char *const candidates[] = { "cuts", "refine", "greedy" };
 enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 static const double AS_GOOD = 1.02;
-/* Strategies may use up the tolerance to move less. Of half of it, the other half is left for what
+/* Strategies may use up the tolerance to move less. With half of it, the other half is left for
  * changes until the next step. */
 static const double FINER = 0.5;
 
-/* The time of the longest PE that is good enough: what is tolerated, or nearly the best that there
- * is. */
+/* The acceptable time of the longest PE: what is tolerated, or nearly the optimum. */
 static double enough(const CkLBStats *s, double best)
 {
 	struct lb_quality now;

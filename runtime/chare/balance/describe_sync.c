@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe_sync.c: for the watchdog: arrays whose sync is not over, and who has not called
- * CkAtSync. A PE of which no element has called it says so only if another PE has one that waits.
+ * describe_sync.c: for the watchdog: arrays whose sync is not over, and the elements that have not
+ * called CkAtSync. The lines of a PE without any such call are printed only if another PE has one.
  */
 #include "balance_int.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edges.c: which elements of an array call which, or put into which, for strategies that want to
- * know (CK_LB_EDGES). While they are recorded, this is a stop on the route of the array's calls
+ * edges.c: which elements of an array call which, or put into which, for strategies with
+ * CK_LB_EDGES. While they are recorded, this is a stop on the route of the array's calls
  * (call/call_route.h); no other call is slower. Puts are counted by their channels anyway.
  *
- * What other chares send is not recorded: an edge needs two ends that can move. Nor are broadcasts
- * and multicasts: one of them enters each process once, by a tree that stays as it is, wherever the
- * elements live. As edges from the caller to all members they would draw the members together for
- * nothing.
+ * Calls of other chares are not recorded: an edge needs two ends that can move. Nor are broadcasts
+ * and multicasts: one of them enters each process once, by a fixed tree, wherever the elements
+ * live. As edges from the caller to all members they would draw the members together for nothing.
  *
- * An edge is found by a hash of 64 bits of its ends. Two of a million edges have the same one once
- * in 10^7 runs, and are one edge then.
+ * An edge is found by a hash of 64 bits of its ends. Two of a million edges collide once in 10^7
+ * runs, and are one edge then.
  */
 #include "balance_int.h"
 #include "../channel/named.h"
@@ -53,7 +52,7 @@ static void add(struct collection *c, CkIndex from, CkIndex to, uint64_t message
 	e->bytes += bytes;
 }
 
-/* This PE sends a call of one element, which takes so many bytes. */
+/* This PE sends a call of one element, of this many bytes. */
 static void called(struct pe *pe, struct collection *c, CkIndex to, uint64_t bytes)
 {
 	const struct ck_obj *obj = ck_of(pe)->now.obj;
@@ -62,7 +61,7 @@ static void called(struct pe *pe, struct collection *c, CkIndex to, uint64_t byt
 		add(c, obj->index, to, 1, bytes);
 }
 
-/* What is said about an element is no call. */
+/* A message about an element is no call. */
 static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
 {
 	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT))
@@ -71,7 +70,7 @@ static int address(struct pe *pe, struct collection *c, struct call_route *r, st
 	return call_to_below(pe, c, r, env);
 }
 
-/* A call that travels by itself is counted where it is sent. */
+/* A call that is sent by itself is counted where it is sent. */
 static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
 		    uint64_t bytes)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lb_element.c: an element of an array that syncs: it comes and goes, and it says that it waits,
- * what it takes and where it is. Its PE counts how many live here and how many wait; at_sync.c
- * looks at these numbers.
+ * lb_element.c: an element of an array that syncs: it comes and goes, waits, and states its load
+ * and position. Its PE counts how many live here and how many wait; at_sync.c uses these numbers.
  */
 #include "balance_int.h"
 
@@ -22,7 +21,7 @@ void elem_created(struct pe *pe, struct ck_obj *obj)
 	sync_of(c)->n_made += c->constructed;
 }
 
-/* It is counted where it comes to, as long as its sync goes on there. */
+/* It is counted on its new PE, where its sync continues. */
 void elem_arrived(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;
@@ -90,7 +89,8 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj)
 	sync_check_soon(pe, obj->coll);
 }
 
-/* ---- what programs call ---------------------------------------------------------------------- */
+/* ---- for programs
+ * ----------------------------------------------------------------------------- */
 
 static struct ck_obj *check_self(struct pe *pe, void *self, const char *what)
 {

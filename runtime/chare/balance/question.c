@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * question.c: PE 0: what the strategy sees of an array, and what it says.
- */
+/* question.c: PE 0: the input of the strategy about an array, and its result. */
 #include "step_int.h"
 #include "../../strategies/loads/lb_dump.h"
 #include "../core/objects/index.h"
@@ -14,9 +12,9 @@
 
 /* ---- the order of elements ------------------------------------------------------------------- */
 
-/* Records in index order. Not at rest, an element that the program moves meanwhile may be named by
- * two PEs, or by none: it counts once. If it is not where the step says, it is taken off the
- * list. */
+/* Records in index order. When moves are not in bulk, an element that the program moves meanwhile
+ * may be named by two PEs, or by none: it counts once. If it is not where the step expects it, it
+ * is removed from the list. */
 struct ordered {
 	CkIndex key;              /* first, for index_compare */
 	uint32_t at;              /* in step.elems */
@@ -67,7 +65,8 @@ static CkLBElement element_of(const struct collection *c, const struct elem_reco
 	return e;
 }
 
-/* ---- what it sees ---------------------------------------------------------------------------- */
+/* ---- the input
+ * -------------------------------------------------------------------------------- */
 
 void question_free(struct question *q)
 {
@@ -92,7 +91,7 @@ static void question_edges(const struct step *p, struct question *q)
 
 static const float AS_FAST = 0.95f;
 
-/* Nearly equal speeds are made equal, so that elements do not move for the noise in them. */
+/* Nearly equal speeds are made equal, so that elements do not move because of noise. */
 static void question_pes(const struct step *p, struct question *q, size_t n_pes)
 {
 	float fastest = 0;
@@ -140,7 +139,8 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 		question_edges(p, q);
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- the result
+ * ------------------------------------------------------------------------------- */
 
 static void dump(struct pe *pe, const struct collection *c, const CkLBStats *s)
 {

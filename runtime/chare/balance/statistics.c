@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * statistics.c: what PEs and elements took: what a PE has measured, and how it goes up PE 0's tree
+ * statistics.c: the measured loads of PEs and elements: collects a PE's, and sends them up the tree
  * to PE 0.
  */
 #include "step_int.h"
@@ -9,15 +9,16 @@
 
 #include <string.h>
 
-/* ---- what this PE has measured --------------------------------------------------------------- */
+/* ---- this PE's measurements
+ * ------------------------------------------------------------------- */
 
 struct pace sync_pace(struct pe *pe, const struct collection *c)
 {
 	return meter_pace(pe, &sync_of(c)->share_at, sync_of(c)->busy_at);
 }
 
-/* Elements that came from another PE have brought what they took there, so that the background may
- * seem less. */
+/* Elements that came from another PE have brought their time there, so that the background may seem
+ * less. */
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);

@@ -8,13 +8,14 @@
  *	PE 0 --MOVES--> all PEs          the elements move
  *	all PEs --DONE---> PE 0 --RESUME-> all PEs
  *
- * At rest all elements move together (place_bulk). If the strategy keeps the order of an array with
- * extents, its map becomes a table of cuts, and its elements are found as if they had never moved.
+ * In a quiescent array all elements move in bulk (place_bulk). If the strategy keeps the order of
+ * an array with extents, its map becomes a table of cuts, and its elements are found as if they had
+ * never moved.
  *
- * Where the job does not come to rest in time (step_rest.c), CLOSE is taken back, and elements move
- * one by one as with CkMigrateMe. Each PE knows from the list how many come to it. An element that
- * cannot leave after all, or is destroyed meanwhile, is taken off the list by a word to the PE that
- * waits for it (SYNC_CANCEL).
+ * If the job does not become quiescent in time (step_rest.c), CLOSE is taken back, and elements
+ * move one by one as with CkMigrateMe. Each PE knows from the list how many to expect. An element
+ * that cannot leave after all, or is destroyed meanwhile, is removed from the list by a message to
+ * the PE that waits for it (SYNC_CANCEL).
  */
 #include "step_int.h"
 #include "../core/objects/index.h"
@@ -65,7 +66,7 @@ static void write_moves(const struct step *p, const struct question *q, struct p
 			*moves++ = (struct place_move){ p->elems[q->order[i]].index, q->element[i].pe, q->to[i] };
 }
 
-/* Cuts also where nothing moves, if elements live elsewhere than the map says. */
+/* Cuts even if nothing moves, if elements live elsewhere than the map says. */
 static void send_moves(struct pe *pe, struct collection *c, const struct step *p,
 		       const struct question *q)
 {
@@ -271,7 +272,8 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 	}
 }
 
-/* ---- what may come from other processes ------------------------------------------------------ */
+/* ---- checks of messages from other processes
+ * -------------------------------------------------- */
 
 static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, const void *at)
 {

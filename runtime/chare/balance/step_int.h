@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_int.h: what the files of a balancing step share: step.c, step_rest.c, statistics.c,
+/* step_int.h: shared by the files of a balancing step: step.c, step_rest.c, statistics.c,
  * question.c. */
 #ifndef CK_STEP_INT_H
 #define CK_STEP_INT_H
@@ -10,11 +10,11 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/** What PEs and elements took, as it travels. */
+/** The loads of PEs and elements, as they are sent. */
 struct pe_record {
 	int32_t pe;
 	float background, speed;
-	uint32_t reserved;        /* so that edges behind it lie on multiples of 8 */
+	uint32_t reserved;        /* so that later edges are aligned to 8 */
 };
 
 struct elem_record {
@@ -25,10 +25,10 @@ struct elem_record {
 	uint32_t pinned, has_position;
 };
 
-/** In front of the records of SYNC_STATS and SYNC_MOVES. */
+/** Precedes the records of SYNC_STATS and SYNC_MOVES. */
 enum { REST_BYTES = (sizeof(struct place_rest) + 15) / 16 * 16 };
 
-/** Returns what is behind it. */
+/** Returns the position after it. */
 static inline char *rest_put(struct sync_msg *m, const struct place_rest *rest)
 {
 	char *at = (char *)(m + 1);
@@ -54,20 +54,20 @@ static inline bool is_pe(const struct pe *pe, int32_t n)
 
 struct step {
 	enum step_way way;
-	struct place_rest rest;   /* at rest: of this PE and all below it */
+	struct place_rest rest;   /* when quiescent: of this PE and all below it */
 	struct pe_record *pes;    /* ours */
 	struct elem_record *elems;/* ours */
 	struct edge_record *edges;/* ours */
 	size_t n_pes, n, n_edges, cap_pes, cap, cap_edges;
 	int n_in, n_done;         /* children that have sent their statistics / whose PEs have all their
 				   * elements */
-	int64_t expected;         /* elements that are still to come */
-	bool known;               /* the list of moves has come */
+	int64_t expected;         /* elements that are still to arrive */
+	bool known;               /* the list of moves has arrived */
 };
 
 /* ---- statistics.c ---------------------------------------------------------------------------- */
 
-/** Add what this PE has measured. */
+/** Add this PE's measurements. */
 void statistics_own(struct pe *pe, struct collection *c, struct step *p);
 /** To the parent in PE 0's tree: this PE's statistics and its children's. */
 void statistics_send(struct pe *pe, struct collection *c, const struct step *p);
@@ -78,17 +78,17 @@ const char *statistics_misfit(struct pe *pe, const struct sync_msg *m, const voi
 
 /* ---- question.c: on PE 0 --------------------------------------------------------------------- */
 
-/** Everything that the strategy sees and says, in blocks of their own. */
+/** The whole input and result of the strategy, in blocks of their own. */
 struct question {
 	CkLBStats s;
 	float *background, *speed;
 	CkLBElement *element;
 	CkLBEdge *edge;
 	uint32_t *order;          /* the record of element i */
-	int32_t *to;              /* where element i goes */
+	int32_t *to;              /* the destination of element i */
 };
 
-/** Ask the strategy; `to` is filled in any case. The caller frees what is in the question. */
+/** Run the strategy; `to` is filled in any case. The caller frees the members of the question. */
 void question_ask(struct pe *pe, struct collection *c, const struct step *p, struct question *q);
 void question_free(struct question *q);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_rest.c: PE 0: a balancing step waits until the job is at rest, so that all elements move
- * together. Other elements of the program may have much to do, so that this does not happen within
- * CK_SYNC_MS. Then the array opens again, and the step goes on without rest. After such a step some
+ * step_rest.c: PE 0: a balancing step waits until the job is quiescent, so that all elements move
+ * in bulk. Other elements of the program may have much to do, so that this does not happen within
+ * CK_SYNC_MS. Then the array opens again, and the step continues without. After such a step some
  * steps do not try.
  */
 #include "step_int.h"
@@ -66,8 +66,8 @@ void step_start(struct pe *pe, struct collection *c, bool alone)
 	qd_start(pe, &cb);
 }
 
-/* Nothing is under way, so all PEs have closed the array. Requests of steps that have gone on
- * without rest are answered first or together with this step's. */
+/* Nothing is under way, so all PEs have closed the array. Requests of steps that have continued
+ * without quiescence are answered first or together with this step's. */
 void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	struct collection *c = coll_get(pe, cb->id);
