@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ck.h: what a Chard program sees of the runtime: PEs, proxies, callbacks, reductions,
- * quiescence, output, exit. ckci prints the stubs of the program's own chares into X.decl.h,
- * which includes this header. Names and meaning are Charm++'s.
+ * ck.h: the runtime's interface for programs: PEs, proxies, callbacks, reductions, quiescence,
+ * output, exit. ckci generates the stubs of the program's own chares in X.decl.h, which includes
+ * this header. Names and meaning are Charm++'s.
  *
  * Unless a comment says otherwise, a program calls these functions from an entry method (or from
  * another function that the scheduler runs), on the PE that the call concerns.
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* ---- the machine as the program sees it ------------------------------------------- */
+/* ---- PEs, nodes, the job's end -------------------------------------------------------- */
 
 int CkMyPe(void);             /**< number of this PE, 0 .. CkNumPes() - 1 */
 int CkNumPes(void);           /**< PEs of the whole job */
@@ -41,7 +41,7 @@ double CkWallTimer(void);     /**< seconds since the start of this node, monoton
  * CkExit returns, and the calling entry method runs to its end. If CkExit is called several times,
  * the first non-zero code wins. The runtime shows output that was printed before, and drops
  * messages that are still queued. CkExit() without an argument means CkExit(0), as in Charm++.
- * libc's exit is no other way: before the job's end it is a failure, whatever its code. */
+ * Calling libc's exit before the job's end is a failure, whatever its code. */
 #ifdef __cplusplus
 void CkExit(int code = 0);
 #else
@@ -105,19 +105,20 @@ static inline int CkIndexShort(CkIndex i, int d)
 }
 
 /** A collection (array, group) or a main chare. Plain data, so it can be a parameter of a call. The
- * typed forms CProxy_X that ckci makes hold nothing else. */
+ * typed forms CProxy_X that ckci makes contain nothing else. */
 typedef struct CkProxy {
 	uint64_t id;
 } CkProxy;
 
-/** One element of a collection. CProxyElement_X holds nothing else. */
+/** One element of a collection. CProxyElement_X contains nothing else. */
 typedef struct CkElement {
 	uint64_t id;
 	CkIndex index;
 	int32_t pad;
 } CkElement;
 
-/** A singleton chare: its id and the PE it lives on. CProxy_X of a `chare` holds nothing else. */
+/** A singleton chare: its id and the PE it lives on. CProxy_X of a `chare` contains nothing
+ * else. */
 typedef struct CkChareID {
 	uint64_t id;
 	int32_t pe;
@@ -240,10 +241,10 @@ bool CkKnowsArray(CkArrayID array);
  * Scope    the calls that are in one PE's queue at the same time. A PE does not wait for a better call
  *          that has not arrived yet. The order among equals is promised for calls of one PE.
  * Owner    the runtime reads prio_bits during the call.
- * Sent on  a message keeps its priority and reference number when a handler sends it on without
+ * Sent on  a message keeps its priority and reference number when a handler forwards it without
  *          options.
- * Groups   group_dep is for programs that come from Charm++, and promises nothing that does not hold
- *          anyway: a call finds the local branches of all groups that its caller knows.
+ * Groups   group_dep is for programs that come from Charm++, and has no effect: a call finds the
+ *          local branches of all groups that its caller knows in any case.
  * Errors   an unknown strategy, an invalid bit vector, or a group_dep that no X_ckNew returned aborts
  *          and names the call.
  * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum, setGroupDepID. */
@@ -269,9 +270,9 @@ enum {
 };
 
 /** Set or get the reference number of a message: 32 bits, 0 by default; it travels with the
- * message. The message is one that the program owns, or the one that the running handler was given.
- * CkGetRefNum(NULL) means the latter, also in an entry with parameters or reduction results; it
- * returns 0 when the handler has no message or has given it away. */
+ * message. The message is one that the program owns, or the running handler's. CkGetRefNum(NULL)
+ * means the latter, also in an entry with parameters or reduction results; it returns 0 when the
+ * handler has no message or has given it away. */
 void CkSetRefNum(void *msg, int n);
 int CkGetRefNum(const void *msg);
 
@@ -283,12 +284,12 @@ void CkSetQueueing(void *msg, int queueing);
 
 /** Set a 64-bit priority, or a priority of n bits.
  *
- * Room     the runtime stores these priorities behind the message. Before X_alloc, call
- *          CkReservePrio with the number of bits (64 for CkSetPrioLong); it reserves room in the next
- *          message that X_alloc makes on this PE.
+ * Room     the runtime stores these priorities after the message. Before X_alloc, call
+ *          CkReservePrio with the number of bits (64 for CkSetPrioLong); it reserves space in the
+ *          next message that X_alloc makes on this PE.
  * Owner    CkSetPrioBits copies the bits.
- * Sent on  the message keeps the priority when it is packed or sent on.
- * Errors   a message without enough room aborts.
+ * Sent on  the message keeps the priority when it is packed or forwarded.
+ * Errors   a message without enough space aborts.
  * Source   Charm++'s priobits argument of new, and CkPriorityPtr. */
 void CkReservePrio(int n_bits);
 void CkSetPrioLong(void *msg, int64_t prio);
@@ -298,16 +299,15 @@ void CkSetPrioBits(void *msg, const unsigned *bits, int n_bits);
 
 /** One function sizes, packs, unpacks and frees an object. `pup T;` in the .ci file says that
  * `void T_pup(pup_er p, T *x)` does so for T: a type of parameters, or an array, whose elements can
- * then leave their process. `pup T { ... }` has ckci print that function from a list of the fields;
- * see ckci(1).
+ * then leave their process. `pup T { ... }` lets ckci generate that function from a list of the
+ * fields; see ckci(1).
  *
- * Rule     all four modes call the same pup functions with the same counts, in the same order. What was packed is
- *          unpacked to the byte; otherwise the job ends and names the element.
+ * Rule     all four modes call the same pup functions with the same counts, in the same order.
+ *          Exactly the packed bytes are unpacked; otherwise the job ends and names the element.
  * Source   Charm++'s C binding (pup_c.h) and, for what that lacks, its PUP::er. */
 typedef struct CkPupEr *pup_er;
 
-/** What the function has to do now: exactly one of the four is true. Parameters are never deleted
- * so. */
+/** The current mode: exactly one of the four is true. Parameters are never deleted like this. */
 int pup_isSizing(const pup_er p);
 int pup_isPacking(const pup_er p);
 int pup_isUnpacking(const pup_er p);
@@ -358,31 +358,32 @@ static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n)
 /** A proxy of any type: pup_proxy(p, &x->cells). */
 #define pup_proxy(p, proxy) pup_bytes(p, proxy, sizeof *(proxy))
 
-/** Memory for a part of the object. While unpacking, it returns `bytes` new zeroed bytes, 16-byte
- * aligned. While sizing or packing, it returns `old`. A vector takes two lines:
+/** Memory of the object. While unpacking, it returns `bytes` new zeroed bytes, 16-byte aligned.
+ * While sizing or packing, it returns `old`. A vector takes two lines:
  * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n);
  *
  * Owner    of an element: the program, as of memory from malloc, which it may also come from. While deleting,
  *          pup_alloc returns `old`, and `old` is freed when the pup function has returned. NULL is allowed.
  *          Of a parameter: the runtime; the memory lives as long as the parameter.
- * Errors   bytes that are packed or unpacked at NULL abort. In checked mode these do, too: the same memory in two fields, other
- *          sizes in unpacking than in packing, fewer bytes than are packed from there, and contents that do not come back. */
+ * Errors   bytes that are packed or unpacked at NULL abort. In checked mode these do, too: the same
+ *          memory in two fields, other sizes in unpacking than in packing, fewer bytes than are packed
+ *          from there, and contents that are not restored. */
 void *pup_alloc(pup_er p, void *old, size_t bytes);
-/** The same for memory of an element that CkRdmaAlloc or CkDirect_alloc gave. The element's
- * channels and buffers no longer use it. */
+/** The same for an element's memory from CkRdmaAlloc or CkDirect_alloc. The element's channels and
+ * buffers no longer use it. */
 void *pup_alloc_rdma(pup_er p, void *old, size_t bytes);
 void *pup_alloc_direct(pup_er p, void *old, size_t bytes);
 
-/** Say that n bytes at `at`, in the element or in its memory, need not come back: on_arrived or the
- * next handler sets them. It packs nothing. Checked mode takes all other bytes that do not come
- * back for forgotten. Lists do so for `skip x;`. */
+/** State that n bytes at `at`, in the element or in its memory, need not be restored: on_arrived or
+ * the next handler sets them. Packs nothing. Checked mode reports all other bytes that are not
+ * restored as forgotten. Lists do so for `skip x;`. */
 void pup_skip(pup_er p, const void *at, size_t n);
 
 /** A string of malloc, or NULL. */
 void pup_string(pup_er p, char **s);
 
-/** A callback that an element keeps. Packing aborts if it is to a C function, a future or a thread,
- * which stay on their PE. (pup_bytes packs any: it still fires on the PE that it is for.) */
+/** A callback that an element keeps. Packing aborts if its target is a C function, a future or a
+ * thread, which stay on their PE. (pup_bytes packs any: it still fires on its own PE.) */
 void pup_callback(pup_er p, struct CkCallback *cb);
 
 /** A message that an element keeps, or NULL. For a message type M of the .ci file call M_pup(p,
@@ -390,8 +391,8 @@ void pup_callback(pup_er p, struct CkCallback *cb);
  * what CkKeepMsg returned in an entry with parameters: its bytes stay the same, but pointers into
  * it are wrong after a move, so keep offsets.
  *
- * Shape    the message's priority, reference number and section go along. A message that the program packs goes
- *          through its M_pack and M_unpack, also to be sized and packed.
+ * Shape    the message's priority, reference number and section move along. A message with pack
+ *          functions is converted by M_pack and M_unpack, also to be sized and packed.
  * Owner    as before: the element's, until CkFreeMsg or a send. Deleting frees it. */
 void *pup_message(pup_er p, void *msg);
 /** Use a pup function for the program's own purposes, on any PE. CkPupSize returns the bytes that
@@ -410,22 +411,22 @@ void CkPupDelete(CkPupFn pup, void *obj);
  * copy; once more with another copy if something differs. The element stays as it is.
  *
  * Called   with the element's struct, on its PE.
- * Errors   aborts and says what X_pup does wrong: which bytes it forgets that are not 0, no padding, and not skipped (pup_skip);
- *          and if the .ci file does not say `pup X;`. */
+ * Errors   aborts with the error of X_pup: bytes that it forgets and that are not 0, no padding,
+ *          and not skipped (pup_skip); and if the .ci file has no `pup X;`. */
 void CkPupCheck(void *self);
 
 /* ---- messages ------------------------------------------------------------------------ */
 
-/** What the main chare's constructor gets: the command line without the runtime's own arguments.
- * The runtime owns it; it is valid until the job ends. CkFreeMsg may be called with it, as in
- * Charm++, and does nothing. */
+/** The argument of the main chare's constructor: the command line without the runtime's own
+ * arguments. The runtime owns it; it is valid until the job ends. CkFreeMsg may be called with it,
+ * as in Charm++, and has no effect. */
 typedef struct CkArgMsg {
 	int argc;
 	char **argv;
 } CkArgMsg;
 
-/** Keep the message that the running handler was given: its array, string and struct parameters
- * stay valid after the handler returns, until CkFreeMsg frees the returned pointer.
+/** Keep the running handler's message: its array, string and struct parameters stay valid after the
+ * handler returns, until CkFreeMsg frees the returned pointer.
  *
  * Called   inside an entry method, at most once per call. CkFreeMsg may be called on any PE of this
  *          node. In a `when` of Structured Dagger it keeps the message of the last call.
@@ -458,8 +459,8 @@ static inline void CkCommit(CkPrepared call)
  * (`message [packed] M;` in the .ci file).
  *
  * Shape    `bytes` bytes for the other form of `msg`; it takes over msg's reference number.
- * Owner    M_pack makes a buffer from a message, M_unpack a message from a buffer. Each frees what
- *          it was given with CkFreeMsg, or returns it when nothing changes.
+ * Owner    M_pack makes a buffer from a message, M_unpack a message from a buffer. Each frees its
+ *          argument with CkFreeMsg, or returns it when nothing changes.
  * Source   Charm++ CkAllocBuffer. */
 void *CkAllocBuffer(void *msg, size_t bytes);
 
@@ -491,8 +492,8 @@ void CkDestroy(void *self);
  *          The last call before it leaves decides. Its own PE: it stays.
  * Done     after the running handler, and before the next call of the element. If threads of the element run
  *          ([threaded]), after the last of them; until then calls are delivered as always.
- * Shape    everybody goes on to call it as before. It gets every call once, and the calls of one PE and one
- *          priority in order. Reductions, broadcasts, sections and scans go on and do not notice.
+ * Shape    calls continue as before. It gets every call once, and the calls of one PE and one
+ *          priority in order. Reductions, broadcasts, sections and scans are not affected.
  * Owner    within its process the element keeps its memory, and nothing is packed. To another process it is
  *          packed by X_pup, and its struct here is freed.
  * Errors   aborts if there is no such PE, if it is no element of an array, and if PE is in another process and
@@ -502,9 +503,9 @@ void CkMigrateMe(void *self, int pe);
 
 /* ---- load balancing ---------------------------------------------------------------------- */
 
-/** This element has come to a point at which elements of its array may be moved, so that all PEs
- * have as much to do. CK_LB chooses who says where to; CK_LB unset or off: nothing moves, and
- * nobody waits for anybody.
+/** This element has reached a point at which elements of its array may be moved, to balance the
+ * load of all PEs. CK_LB chooses the strategy; CK_LB unset or off: nothing moves, and no element
+ * waits.
  *
  * Called   on the element's PE, mostly by all elements of the array, after an iteration for example. The k-th call of
  *          each element belongs to the k-th sync of the array; elements that are inserted between two syncs take part
@@ -513,27 +514,27 @@ void CkMigrateMe(void *self, int pe);
  *          have called CkAtSync and have moved, else soon. A `when resumeFromSync()` takes the call, too. Until then
  *          the element gets calls as always. Syncing is no barrier: without CK_LB elements go on one by one.
  * Misuse   calling it again before resumeFromSync has come aborts with CK_LB.
- * Errors   aborts for what is no element of an array, and if the .ci file has no resumeFromSync.
+ * Errors   aborts if `self` is no element of an array, and if the .ci file has no resumeFromSync.
  * Source   Charm++ AtSync, ResumeFromSync. There usesAtSync must be set; here calling is enough. */
 void CkAtSync(void *self);
 
-/** What the element will take until the next sync, in seconds of a PE that has its core for itself,
- * instead of what its handlers took since the last one. It holds for one sync. Without CK_LB
- * nothing happens. Source: Charm++ setObjTime. */
+/** The element's load until the next sync, in seconds of a PE that has its core for itself;
+ * overrides the measured load. It holds for one sync. No effect without CK_LB. Source: Charm++
+ * setObjTime. */
 void CkSetLoad(void *self, double seconds);
 
-/** Whether strategies leave this element where it is; at first they do not. CkMigrateMe moves it
- * all the same. Source: Charm++ setMigratable, the other way round. */
+/** Pin the element: strategies do not move it; at first they may. CkMigrateMe still moves it.
+ * Source: Charm++ setMigratable, with the opposite meaning. */
 void CkPin(void *self, bool on);
 
-/** Where the element lies in space, n coordinates (1 to 3), for strategies that keep neighbours
- * together. It holds until the next call; at first the index is the position. Without CK_LB nothing
- * happens. */
+/** The element's position in space, n coordinates (1 to 3), for strategies that keep neighbours
+ * together. It holds until the next call; at first the index is the position. No effect without
+ * CK_LB. */
 void CkSetPosition(void *self, const double *xyz, int n);
 
 /* ---- callbacks ------------------------------------------------------------------------ */
 
-/** What a reduction or CkCallbackSend hands over: `count` values of `type` (a CkDataType; CK_BYTE
+/** The message of a reduction or CkCallbackSend: `count` values of `type` (a CkDataType; CK_BYTE
  * for plain bytes), `bytes` bytes in all. The runtime owns it, unless a comment says otherwise. */
 typedef struct CkReductionMsg {
 	uint64_t bytes;
@@ -586,14 +587,14 @@ _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
  * As the argument of a call:
  * Owner    the caller must not change the memory until `done` has fired. The receiver may read it
  *          until its handler returns.
- * In place the handler reads the caller's memory where it lies, if the call is of one element in
- * the
- *          same process. The same holds for one element in another process of the host, if the memory
- *          is from CkRdmaAlloc or in a message, is at least 1 kB, and CK_SHARE is not 0. Then `done`
- *          fires after the handler, or when the runtime drops the call together with its chare.
+ * In place the handler reads the caller's memory in place, if the call is of one element in the
+ *          same process. The same holds for one element in another process of the host, if the
+ *          memory is from CkRdmaAlloc or in a message, is at least 1 kB, and CK_SHARE is not 0.
+ *          Then `done` fires after the handler, or when the runtime drops the call together with
+ *          its chare.
  * Copied   in all other cases (calls of all elements and of sections, creations, nodegroups, other
  *          hosts) the message gets a copy, and `done` fires at once.
- * Posted   a nocopypost array is copied to where the receiver says. `done` fires after that copy, and
+ * Posted   a nocopypost array is copied to the receiver's buffer. `done` fires after that copy, and
  *          in the cases of "Copied" before it.
  * Done     `done` brings the buffer as its data: CkReductionMsg_data(m) points to a CkNcpyBuffer with
  *          the caller's `ptr`.
@@ -610,7 +611,7 @@ typedef struct CkNcpyBuffer {
 	uint64_t shared, number;
 } CkNcpyBuffer;
 
-/** Make such an argument; without a callback nobody learns when the memory may change. */
+/** Make such an argument; without a callback there is no signal that the memory may change. */
 CkNcpyBuffer CkSendBuffer(const void *ptr);
 CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
@@ -653,17 +654,18 @@ bool CkNcpyGet(const CkNcpyBuffer *dst, const CkNcpyBuffer *src);
  *          same memory (ckdirect.h). */
 bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst);
 
-/** What a handler X_on_f_post gets for each nocopypost array of its entry, in their order. It sets
- * the pointer that it gets for the array, or calls CkMatchBuffer. */
+/** The argument of a handler X_on_f_post for each nocopypost array of its entry, in order. It sets
+ * the pointer passed for the array, or calls CkMatchBuffer. */
 typedef struct CkNcpyBufferPost {
-	size_t bytes;          /* that come; the handler may lower it, and get that many from the front */
+	size_t bytes;          /* the array's size; the handler may lower it, and get that many from the
+			        * front */
 	/* private */
 	void *ptr;
 	uint64_t tag;
 	uint32_t match, left;
 } CkNcpyBufferPost;
 
-/** In X_on_f_post: array number i goes into the buffer that CkPostBuffer gives with the same tag,
+/** In X_on_f_post: array number i goes into the buffer that CkPostBuffer posts with the same tag,
  * before or after this. Until all arrays of the call have their buffers, X_on_f waits. A [threaded]
  * handler and a `when` wait on their thread.
  *
@@ -692,8 +694,8 @@ void CkRdmaFree(void *p);
 
 /** A callback that does nothing. */
 CkCallback CkCallbackIgnore(void);
-/** Set the reference number of what the callback brings, for CkGetRefNum and `when f[n]`. 0, as in
- * a new callback, means none: a message of the program's keeps its own. All contributions to a
+/** Set the reference number of the callback's message, for CkGetRefNum and `when f[n]`. 0, as in a
+ * new callback, means none: a message of the program keeps its own. All contributions to a
  * reduction have the same. Charm++'s setRefnum. */
 void CkCallbackSetRefNum(CkCallback *cb, int n);
 /** A callback that calls CkExit(0). */
@@ -744,20 +746,20 @@ void CkCallbackFn(void *cb);
  * Source   Charm++'s message types of the same names.
  */
 
-/** Data of any type: the result of a reduction, or what CkCallbackSend brings. */
+/** Data of any type: the result of a reduction, or of CkCallbackSend. */
 typedef CkReductionMsg CkDataMsg;
 static inline void *CkDataMsg_getData(CkDataMsg *m) { return m + 1; }
 static inline size_t CkDataMsg_getSize(const CkDataMsg *m) { return m->bytes; }
 /** Make one of `bytes` bytes, copied from `data` unless it is NULL. */
 CkDataMsg *CkDataMsg_buildNew(size_t bytes, const void *data);
 
-/** What CkStartQD's callback brings: nothing but the news. */
+/** The message of CkStartQD's callback; it has no data. */
 typedef struct CkQdMsg {
 	CkReductionMsg head;   /* private */
 } CkQdMsg;
 CkQdMsg *CkQdMsg_alloc(void);
 
-/** What the `ready` callback of CkArrayOptions brings: which array. An entry method that takes it
+/** The message of the `ready` callback of CkArrayOptions: the array. An entry method that takes it
  * cannot be the target of other callbacks: they abort, naming the entry. CProxy_X p = {m->aid} is
  * the array. */
 typedef struct CkArrayCreatedMsg {
@@ -768,8 +770,7 @@ CkArrayCreatedMsg *CkArrayCreatedMsg_alloc(CkArrayID aid);
 
 /** Any message. M_toMessage(m) makes one of a message M, and M_fromMessage(m) makes it an M again;
  * only the program knows which M it was. For a `message [packed] M;` there are no such functions:
- * who does not know the type cannot pack it. A CkMessage that a callback brings is a CkDataMsg, to
- * be cast. */
+ * it cannot be packed without its type. A callback's CkMessage is a CkDataMsg, to be cast. */
 typedef struct CkMessage CkMessage;
 
 /* ---- waiting: threads, calls that answer, futures ---------------------------------------- */
@@ -783,9 +784,9 @@ typedef struct CkMessage CkMessage;
  * X_f_sync(...) of a [sync] entry method sends the call and waits for what the handler returns.
  */
 
-/** Make a future: a place for one value that comes later. It belongs to the calling PE. Threads of
- * that PE wait for the value; any PE sends it, once. Call CkReleaseFuture when the future is not
- * needed any more. Charm++'s names and meaning. */
+/** Make a future: one value that arrives later. It belongs to the calling PE. Threads of that PE
+ * wait for the value; any PE sends it, once. Call CkReleaseFuture when the future is not needed any
+ * more. Charm++'s names and meaning. */
 CkFuture CkCreateFuture(void);
 /** A future for values of `type` only. Sending another type aborts on the sending PE, naming
  * both. */
@@ -881,11 +882,11 @@ typedef enum CkReduction {
  *          set, concat, random and reducers over messages count is in bytes, and each element
  *          chooses its own. For a tuple data is count CkTupleElements.
  * Owner    data is copied.
- * Order    the order in which values combine depends on the number of PEs and on how they are
- *          spread over nodes, not on time. So equal runs give equal bits, and all elements get the
- *          same result. Streamable reducers combine in any order. An element of the same collection
- *          gets results in the order of the reductions; other messages may overtake the results and
- *          be overtaken by them.
+ * Order    the order in which values combine depends on the number of PEs and on their distribution
+ *          over nodes, not on time. So equal runs give equal bits, and all elements get the same
+ *          result. Streamable reducers combine in any order. An element of the same collection gets
+ *          results in the order of the reductions; other messages may overtake the results and be
+ *          overtaken by them.
  * Done     the callback gets the result on its PE. A [reductiontarget] entry that takes another type
  *          or number of values aborts, naming both.
  * Cost     each PE sends one partial result up a tree. A result of up to 32 kB for all elements takes
@@ -953,7 +954,7 @@ typedef struct CkTupleElement {
 	const void *data;
 } CkTupleElement;
 
-/** Contribute to n reductions at once; they travel together and give one result, for an entry
+/** Contribute to n reductions at once; they are sent together and give one result, for an entry
  * method that takes a CkReductionMsg. All elements must agree in n, in each op, and in each count
  * that the op alone would require to be equal. Charm++'s CkReductionMsg::buildFromTuple and
  * contribute. */
@@ -962,7 +963,7 @@ static inline void CkContributeTuple(void *self, const CkTupleElement *elems, in
 	CkContribute(self, elems, (size_t)n, CkReduction_tuple, cb);
 }
 
-/** The i-th of the m->count results of a tuple. It is a part of m. Charm++'s toTuple. */
+/** The i-th of the m->count results of a tuple. It lies within m. Charm++'s toTuple. */
 static inline const CkReductionMsg *CkReductionTuple_at(const CkReductionMsg *m, int i)
 {
 	const CkReductionMsg *at = m + 1;
@@ -1006,7 +1007,7 @@ CkReductionMsg *CkReductionMsg_buildNew(size_t bytes, const void *data);
 
 /* ---- prefix scans ------------------------------------------------------------------------- */
 
-/** Whether an element's own values are a part of its result. */
+/** Whether an element's own values are included in its result. */
 enum { CK_SCAN_INCLUSIVE = 0, CK_SCAN_EXCLUSIVE = 1 };
 
 /** Contribute `count` values to the next scan over self's collection. Each element's callback gets
@@ -1060,7 +1061,7 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
 			 CkReduction op, CkCallback cb);
 
 /** The section whose multicast the running handler was called by; `id` is 0 if it was called
- * otherwise. So a member can contribute to a section that it was never handed:
+ * otherwise. So a member can contribute to a section without having its value:
  * CkContributeSection(self, CkGetSectionInfo(NULL), ...).
  *
  * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of the
@@ -1080,7 +1081,7 @@ void CkSectionDestroy(CkSection section);
 
 /** A range in one dimension: lo, lo + step, ... up to and including hi. */
 typedef struct CkRange { int lo, hi, step; } CkRange;
-/** The section of the elements in these ranges, one per dimension. A CProxySection_X holds it:
+/** The section of the elements in these ranges, one per dimension. A CProxySection_X contains it:
  * CProxySection_X s = {CkSectionRange1D(proxy.ck, 0, 9, 2)}. Charm++'s CProxySection_X::ckNew. */
 CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z);
 /** The same for arrays of two dimensions. */
@@ -1124,9 +1125,9 @@ void CkStartQD(CkCallback cb);
  * for its [when(...)] prevents quiescence. */
 void CkWaitQD(void);
 
-/* ---- completion of a part of the job ---------------------------------------------------- */
+/* ---- completion of an activity -------------------------------------------------------- */
 
-/** A completion detector: it finds out when one activity in the job is over, while others go on;
+/** A completion detector: it detects when one activity in the job is over, while others go on;
  * quiescence would wait for all of them. A plain value: it may be a parameter, a readonly variable
  * or a struct member. */
 typedef struct CkCompletion {
@@ -1153,12 +1154,12 @@ CkCompletion CkCompletionCreate(void);
 void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
 		       CkCallback all_produced, CkCallback finished, int prio);
 
-/** Say that the caller is about to send n things. Call it before sending them, from a producer that
- * is not done, or from a handler that has not yet consumed what it handles. On any PE. */
+/** Announce that the caller is about to send n things. Call it before sending them, from a producer
+ * that is not done, or from a handler that has not yet consumed its message. On any PE. */
 void CkCompletionProduce(CkCompletion c, long n);
-/** Say that n things have been received and dealt with. On any PE. */
+/** Report that n things have been received and handled. On any PE. */
 void CkCompletionConsume(CkCompletion c, long n);
-/** Say that one producer is done: it produces no more, except in answer to what it consumes. */
+/** Report that one producer is done: it produces no more, except in answer to what it consumes. */
 void CkCompletionDone(CkCompletion c);
 
 /* ---- fences ------------------------------------------------------------------------------ */
@@ -1171,12 +1172,12 @@ void CkCompletionDone(CkCompletion c);
  *          element's reductions: all elements must call fences and reductions in the same order.
  * Done     at a moment after the last arrival when no message was queued or under way anywhere in
  *          the job and no entry method ran. So every call, result and put that an element made
- *          before it came has been handled, and so has all that was sent, by anybody, while these
- *          were handled, to any depth.
+ *          before it came has been handled, and so has everything that was sent while these were
+ *          handled, to any depth.
  * Not      what elements do after the callback has reached them: that belongs to the next fence. A
  *          call of such an element may reach one that the callback has not reached yet.
  * Scope    the whole job, as in ARMI: endless sending outside the collection delays the fence
- *          without end. For a part of the job, use CkCompletion.
+ *          without end. For one activity, use CkCompletion.
  * Unlike   CkStartQD, a fence waits for elements that come later (woken by a timer, say). A fence that
  *          some elements have not reached delays neither other fences nor CkStartQD.
  * Source   Saunders, ARMI's rmi_fence, 2003. */
@@ -1193,8 +1194,8 @@ void CkFenceWait(void *self);
  * these calls do nothing.
  *
  * Called   on a PE: in an entry method, a handler, a timer's function, a thread.
- * Names    must stay as they are to the end of the job: string constants. One PE's trace has room for about
- *          a thousand.
+ * Names    must stay as they are to the end of the job: string constants. One PE's trace has space
+ *          for about a thousand.
  * Source   Charm++'s traceUserEvent, traceBeginUserBracketEvent, traceUserStat, traceBegin, traceEnd. There
  *          events have numbers, which must be registered. */
 
@@ -1207,12 +1208,12 @@ void CkTraceMark(const char *name);
 /** The value that a quantity of this PE has from here on. */
 void CkTraceCounter(const char *name, double value);
 
-/** Set the program's part of the line that `ckrun --progress` shows while the job runs, as printf
- * would print it: how far it has come, say.
+/** Set the program's text in the line that `ckrun --progress` shows while the job runs, as printf
+ * would print it: its progress, say.
  *
  * Called   on any PE, at any time; the text that was set last, on whichever PE, is shown. "" takes it away.
- * Text     at most 159 bytes. Of it only what fits the terminal is shown; what is no printable ASCII is shown as
- *          a question mark.
+ * Text     at most 159 bytes. Only what fits the terminal is shown; other characters than printable
+ *          ASCII are shown as question marks.
  * Cost     without `ckrun --progress` nothing happens, not even formatting.
  * Source   there is none in Charm++. */
 void CkProgressLine(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -143,8 +143,7 @@ void pup_channel(pup_er p, CkChannel **c, void *buf);
  *          are the same in each run, on any number of PEs, and wherever the elements have moved.
  * Owner    `buf` stays the program's and gets the result just before X_on_f; the runtime has n * bytes bytes more for
  *          what arrives. The CkReducing is the runtime's until CkReducingDestroy.
- * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs
- * them. */
+ * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs them. */
 typedef struct CkReducing CkReducing;
 
 /** Arm it for the next put of each sender. The program orders it before all of them. */
