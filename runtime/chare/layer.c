@@ -12,7 +12,6 @@
 #include "chare_layer.h"
 #include "../machine/base/cmi_alloc.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "balance/balance.h"

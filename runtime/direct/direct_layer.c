@@ -9,8 +9,6 @@
  */
 #include "direct_layer.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "../machine/base/cmi_alloc.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 struct box { double least[3], scale; int axis[3], n; };
 

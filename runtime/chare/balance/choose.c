@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_PERIOD = 1000 * 1000 * 1000, SYNC_MS = 100, SYNC_MS_MOST = 1000 * 1000 };

@@ -8,8 +8,6 @@
 #include "step_int.h"
 #include "../settle/settle.h"
 
-#include <stdio.h>
-
 enum { SKIP_MOST = 6 };           /* at most 2^6 - 1 steps do not try */
 
 static void look_again(void *arg);

@@ -3,7 +3,6 @@
 #include "named_int.h"
 #include "../core/shape.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum word_kind {

@@ -4,7 +4,6 @@
 #include "../place/record/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

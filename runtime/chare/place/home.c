@@ -19,10 +19,6 @@
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Calls of one PE that pass through here before it gets an offer of a lease. A lease costs three
  * messages, and saves one a call. */
 enum { OFFER_AT = 2 };

@@ -19,9 +19,7 @@
  */
 #include "place_int.h"
 #include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,7 +18,6 @@
 #include "../core/shape.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- by id ---------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "section_int.h"
 #include "../core/objects/index.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,8 +7,6 @@
 #include "wait_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
-#include <stdlib.h>
-
 static void extras_grow(struct wait_pe *w)
 {
 	uint32_t cap = w->cap ? w->cap * 2 : 64;

@@ -9,7 +9,6 @@
 #include "../core/shape.h"
 #include "wait_int.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "../../machine/tools/cmi_hash.h"

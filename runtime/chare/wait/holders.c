@@ -9,7 +9,6 @@
  *
  * The element that made the future is left out: it mostly waits.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "wait_int.h"

@@ -5,7 +5,6 @@
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "../ends/bells.h"
 #include "../ends/channel.h"

@@ -2,8 +2,6 @@
 /* cmi_gauge.c: see cmi_gauge.h. */
 #include "cmi_gauge.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

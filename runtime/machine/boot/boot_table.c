@@ -3,7 +3,6 @@
 #include "boot_table.h"
 #include "../base/cmi_alloc.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

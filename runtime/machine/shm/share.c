@@ -2,8 +2,6 @@
 /* share.c: messages through the segments of share_mem.c; see share.h. */
 #include "share.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

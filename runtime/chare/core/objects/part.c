@@ -6,8 +6,6 @@
 #include "parts.h"
 #include "../../../machine/base/cmi_alloc.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#include "../../../scheduler/pe.h"
-
 enum { IDMAP_LEAST = 16 };        /* slots */
 
 static void idmap_put(struct idmap *m, struct idmap_slot what)

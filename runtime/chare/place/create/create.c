@@ -7,7 +7,6 @@
 #include "../../core/shape.h"
 #include "../../../machine/base/cmi_alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- elements ------------------------------------------------------------------------------- */

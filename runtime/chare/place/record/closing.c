@@ -14,7 +14,6 @@
 #include "../../core/shape.h"
 #include "../../../machine/base/cmi_alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct closing {

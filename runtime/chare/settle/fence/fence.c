@@ -22,8 +22,6 @@
 #include "../settle.h"
 #include "../../core/shape.h"
 
-#include <stdio.h>
-
 #include "../../../scheduler/cth.h"
 
 /** A thread of this PE that waits in a fence. */
