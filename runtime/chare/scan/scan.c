@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scan.c: prefix scans: each element gets the combination of what all elements before it
- * contributed. A PE needs one thing from the others: the combination of what comes before its own
- * elements. There are two ways to get it.
+ * scan.c: prefix scans: each element gets the combination of the contributions of all elements
+ * before it. A PE needs one thing from the others: the prefix, which is the combination of what
+ * comes before its own elements. There are two methods.
  *
- * Blocks (default map, groups, cuts): each PE has a run of neighbouring elements, in the order of
+ * Blocks (default map, groups, cuts): each PE has a run of consecutive elements, in the order of
  * the PEs. In round r PE p knows the combination of PEs p - 2^r + 1 .. p. It sends that to p + 2^r,
- * and puts what comes from p - 2^r in front of its own. (Hillis, Steele: Data Parallel Algorithms,
- * CACM 1986.) PEs without elements are the last ones, and take no part.
+ * and prepends what comes from p - 2^r to its own. (Hillis, Steele: Data Parallel Algorithms, CACM
+ * 1986.) PEs without elements are the last ones, and take no part.
  *
  *	PE            0     1     2      3      4
  *	round 0       0 ->  1 ->  2 ->   3 ->   4
@@ -16,13 +16,14 @@
  *	knows         0    0-1   0-2    0-3    1-4     and so on
  *
  * Runs (any other map, and cuts that leave out a PE before the last ones): each PE sends the sum of
- * each of its runs of neighbouring elements to PE 0. PE 0 goes through the runs in index order and
- * sends back what comes before each.
+ * each of its runs of consecutive elements to PE 0. PE 0 goes through the runs in index order and
+ * sends back the prefix of each.
  *
  * A scan is a reduction's record (reduction.c) without an accumulator, in a list of its own.
  *
  * In both, the map and the number of PEs alone decide the order of combination. Results of one scan
- * leave a PE before those of the next, because no part of the next scan overtakes one of this scan.
+ * leave a PE before those of the next, because no message of the next scan overtakes one of this
+ * scan.
  */
 #include "../reduce/reduce.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -73,7 +74,7 @@ static void scan_coll_fini(struct pe *pe, struct collection *c)
 	free(all);
 }
 
-/* Each element has a callback of its own, so that of the record has room for the kind. */
+/* Each element has a callback of its own, so the record's callback has space for the kind. */
 static bool is_exclusive(const struct reduction *s) { return s->cb.entry; }
 static const char *kind_name(bool exclusive) { return exclusive ? "exclusive" : "inclusive"; }
 
@@ -81,8 +82,7 @@ static const char *kind_name(bool exclusive) { return exclusive ? "exclusive" : 
  *
  *	| n values | before | known, padded to 16 | n CkCallbacks |
  *
- * before: the combination of what comes before our elements, if s->any. known: what a PE of blocks
- * knows (see above). */
+ * before: the prefix of our elements, if s->any. known: what a PE of blocks knows (see above). */
 static char *value_of(const struct reduction *s, uint64_t ordinal)
 {
 	return s->stash + ordinal * s->bytes;
@@ -123,14 +123,14 @@ static struct reduction *scan_join(struct pe *pe, struct collection *c, uint32_t
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* in_first: `in` comes before what `acc` holds. */
+/* in_first: `in` precedes the value of `acc`. */
 static void scan_combine(const struct reduction *s, char *acc, const void *in, bool in_first)
 {
 	if (s->bytes)
 		reducer_combine(s->how, acc, in, s->count, in_first);
 }
 
-/* Mostly of one number: then a call of memcpy is most of what the copy takes. */
+/* Mostly for one number, where calling memcpy would take longer than the copy. */
 static inline void scan_copy(const struct reduction *s, char *to, const void *from)
 {
 	if (s->bytes == sizeof(uint64_t))
@@ -149,8 +149,8 @@ static void set_identity(const struct reduction *s, char *to)
 		memcpy(to + i * s->how->value_bytes, s->how->identity, s->how->value_bytes);
 }
 
-/* Deliver the results of n neighbouring elements from `ordinal` on. before: the combination of
- * what comes before them, valid if `any` is set; it is changed. */
+/* Deliver the results of n consecutive elements from `ordinal` on. before: their prefix, valid if
+ * `any` is set; it is changed. */
 static void scan_deliver(struct pe *pe, const struct collection *c, struct reduction *s,
 			 uint64_t ordinal, uint64_t n, char *before, bool any)
 {
@@ -194,8 +194,7 @@ static bool in_blocks(const struct pe *pe, const struct collection *c)
 	return coll_n_runs(pe, c);
 }
 
-/* Send on what is known, and return the PE that sends to this one in the round; below 0: none
- * does. */
+/* Send what is known, and return the PE that sends to this one in the round; below 0: none does. */
 static int enter_round(struct pe *pe, struct collection *c, struct reduction *s, int round)
 {
 	int to = pe->id + (1 << round);
@@ -224,7 +223,7 @@ static void scan_absorb(struct pe *pe, struct collection *c, struct reduction *s
 	csd_msg_free(pe, &env->head);
 }
 
-/* Go through the rounds for which parts have come. */
+/* Continue through the rounds whose messages have arrived. */
 static void scan_go_on(struct pe *pe, struct collection *c, struct reduction *s, int round)
 {
 	int n = coll_n_runs(pe, c);
@@ -263,7 +262,7 @@ static void block_part(struct pe *pe, struct collection *c, struct reduction *s,
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The sums of a PE's runs go up, and what comes before each comes down in the same order:
+/* The sums of a PE's runs go up, and their prefixes come down in the same order:
  *
  *	| n | first place of each, padded to 16 | values of each |
  */
@@ -351,7 +350,7 @@ static struct run *list_runs(const struct reduction *s, uint64_t *n_p)
 	return runs;
 }
 
-/* PE 0 has all sums: replace each sum by what comes before it, and send its message back. */
+/* PE 0 has all sums: replace each sum by its prefix, and send its message back. */
 static void scan_answer(struct pe *pe, struct reduction *s)
 {
 	uint64_t n;
@@ -421,7 +420,8 @@ static void befores_came(struct pe *pe, struct collection *c, struct reduction *
 	scan_close(pe, c, s);
 }
 
-/* ---- what comes in --------------------------------------------------------------------------- */
+/* ---- messages from other PEs
+ * ------------------------------------------------------------------ */
 
 static void part_came(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
 {
@@ -438,15 +438,15 @@ static void part_came(struct pe *pe, struct collection *c, struct reduction *s, 
 		csd_abort(pe, "message from PE %d belongs to no scan here", env->head.src_pe);
 }
 
-/* What comes before an element is known only while all elements exist. */
+/* An element's prefix is only defined while all elements exist. */
 _Noreturn static void elements_change(struct pe *pe, const struct collection *c)
 {
 	csd_abort(pe, "CkScan: elements of %s are inserted or were destroyed; only an array that has all "
 		  "its elements from the beginning to the end can be scanned", c->type->name);
 }
 
-/* An element of this PE is about to go, or one has gone elsewhere. With a map this PE tells PE
- * 0, which would otherwise wait for a PE that has lost all its elements. Blocks find out by
+/* An element of this PE is about to be destroyed, or has moved. With a map this PE tells PE 0,
+ * which would otherwise wait for a PE that has lost all its elements. Blocks detect that
  * themselves. */
 static void scans_dynamic(struct pe *pe, struct collection *c)
 {
@@ -501,7 +501,8 @@ static void scan_check(struct pe *pe, const struct collection *c, const struct r
 		elements_change(pe, c);
 }
 
-/* ---- seats move, at rest --------------------------------------------------------------------- */
+/* ---- seats move in bulk
+ * ----------------------------------------------------------------------- */
 
 static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {
@@ -516,7 +517,7 @@ static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *r
 		rest->fixed |= all->n_scanned[i] != rest->scans;
 }
 
-/* All elements have come to as many scans, so they count from 0 again. */
+/* All elements have called equally many scans, so they count from 0 again. */
 static void scans_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
 {
 	(void)pe;
@@ -558,7 +559,7 @@ void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind
 		take_part_in(pe, obj->coll, obj, &in, kind == CK_SCAN_EXCLUSIVE);
 }
 
-/* An element of a seat here came to a scan while it was away. */
+/* An element with a seat here called a scan while it was away. */
 static void scan_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from)
 {
 	uint64_t exclusive;
@@ -578,7 +579,7 @@ static uint32_t n_scanned(const struct collection *c, uint64_t ordinal)
 	return all ? all->n_scanned[ordinal] : 0;
 }
 
-/* What a scan to which all elements of this PE have come waits for. */
+/* The wait of a scan that all elements of this PE have called. */
 static void describe_stage(const struct pe *pe, const struct collection *c,
 			   const struct reduction *s, char *buf, size_t len)
 {
@@ -594,7 +595,7 @@ static void describe_stage(const struct pe *pe, const struct collection *c,
 		snprintf(buf, len, "the sum of PE %d (round %d)", pe->id - (1 << s->stage), s->stage);
 }
 
-/* s NULL: nobody here has come to scan `no`. */
+/* s NULL: no element here has called scan `no`. */
 static void describe_scan(struct pe *pe, const struct collection *c, uint32_t no,
 			  const struct reduction *s, struct csd_told *to)
 {
@@ -611,13 +612,13 @@ static void describe_scan(struct pe *pe, const struct collection *c, uint32_t no
 		snprintf(more, sizeof more, "%s, %s", s->how->name, kind_name(is_exclusive(s)));
 		w.more = more;
 		w.is_open = true;
-		if (!m.n) /* it has no stage before */
+		if (!m.n) /* otherwise it has no stage yet */
 			describe_stage(pe, c, s, stage, sizeof stage);
 	}
 	tell_for_all(to, &w, &m);
 }
 
-/* The scan that the slowest element of this PE comes to next. */
+/* The next scan of the slowest element of this PE. */
 static uint32_t next_scan(const struct collection *c)
 {
 	uint32_t no = n_scanned(c, 0);

@@ -4,13 +4,13 @@
  * of one type; one multicast calls them all.
  *
  * The PE that makes a section is the root of its tree. The list of members, in the order of the
- * tree, goes down the tree once: each PE takes its own members from the front and cuts the rest
- * into pieces for its children. After that a multicast carries only the section's number. As in the
- * tree of broadcasts (tree.c), each process is entered once, and a PE has at most four children in
- * other processes. PEs without members are not in the tree.
+ * tree, goes down the tree once: each PE takes its own members from the front and cuts the
+ * remainder into pieces for its children. After that a multicast carries only the section's number.
+ * As in the tree of broadcasts (tree.c), each process is entered once, and a PE has at most four
+ * children in other processes. PEs without members are not in the tree.
  *
  * A multicast from another PE goes to the root first. So all multicasts of one PE take the same
- * path and arrive in order, and only the root must know whether a section still lives.
+ * path and arrive in order, and only the root must know whether a section still exists.
  */
 #include "section_int.h"
 #include "../call/newborn.h"
@@ -40,7 +40,7 @@ static void sections_describe(struct pe *pe, struct csd_told *to)
 		section_describe(pe, (const struct section *)at->value, to);
 }
 
-/* ---- what a program can do wrong ------------------------------------------------------------ */
+/* ---- misuse ---------------------------------------------------------------------------------- */
 
 /* A stub's use of a section that was never made. */
 _Noreturn static void unset_call(struct pe *pe, const CkGenChare *chare, int entry,
@@ -64,7 +64,7 @@ _Noreturn static void gone_call(struct pe *pe, const struct ck_env *env, int fro
 
 static inline bool lives(const struct section *s) { return s->end == UINT64_MAX; }
 
-/* At the root, for a multicast of PE `from`: find the section; abort unless it lives. */
+/* At the root, for a multicast of PE `from`: find the section; abort unless it exists. */
 static inline struct section *living(struct pe *pe, const struct ck_env *env, int from)
 {
 	struct section *s = section_find(pe, env->section.number);
@@ -110,17 +110,17 @@ static struct ck_env *call_of_section(struct pe *pe, const struct ck_env *env,
 	return copy;
 }
 
-/* Whether the member takes a multicast at once. Where a step at rest has given it another home,
- * calls from here go by way of that home even if it lives here: an earlier multicast may still be
- * on that way. */
+/* Whether the member takes a multicast at once. If a move in bulk has given it another home, calls
+ * from here go through that home even if it lives here: an earlier multicast may still be on that
+ * path. */
 static bool takes_at_once(struct pe *pe, const struct collection *c, const struct ck_obj *obj)
 {
 	return obj && !(obj->extra & OBJ_LEAVING) &&
 	       (!c->homes.cuts || index_home(pe, c, obj->index) == pe->id);
 }
 
-/* Put the members that take it at once into s->objs, and send copies on to the others. Returns how
- * many there are. */
+/* Put the members that take it at once into s->objs, and forward copies to the others. Returns the
+ * number of the former. */
 static inline __attribute__((always_inline)) uint64_t
 gather(struct pe *pe, struct section *s, const struct section_array *a, const struct ck_of_all *of,
        const struct ck_env *env, bool newborns)
@@ -149,7 +149,7 @@ gather_past_newborns(struct pe *pe, struct section *s, const struct section_arra
 	return gather(pe, s, a, of, env, true);
 }
 
-/* Deliver to our members of one array that are at home here; send copies on to the others. */
+/* Deliver to our members of one array that are at home here; forward copies to the others. */
 static void deliver_to_array(struct pe *pe, struct section *s, const struct section_array *a,
 			     const struct ck_of_all *of, struct ck_env *env)
 {
@@ -161,8 +161,8 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 	deliver_some(pe, a->coll, s->objs, n, env);
 }
 
-/* What stands behind the call is taken off. Elements of groups are never inserted, so nobody needs
- * their numbers. */
+/* The data after the call is removed. Elements of groups are never inserted, so their numbers are
+ * not needed. */
 static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct section *s,
 						      struct ck_env *env, struct ck_of_all *of)
 {
@@ -181,8 +181,8 @@ static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct sect
 	spans_count(&s->came, (int)of->root, of->no);
 }
 
-/* Which multicast it is. The root's number has 32 bits in the head, and numbers that are under way
- * together are near each other. (One in 2^32 is taken for none.) */
+/* The number of the multicast. The root's number has 32 bits in the head, and numbers that are
+ * under way together are close to each other. (One in 2^32 is mistaken for none.) */
 static inline void take_number(struct pe *pe, struct section *s, struct ck_env *env,
 			       struct ck_of_all *of)
 {
@@ -241,8 +241,7 @@ static void section_send_now(struct pe *pe, struct collection *c, struct ck_env 
 		csd_send(pe, root, &env->head);
 }
 
-/* On its way to the root: its sender and number go behind it. It has no handler and no address
- * yet. */
+/* For the root: append its sender and number. It has no handler and no address yet. */
 static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64_t id,
 			       struct ck_env *env)
 {
@@ -347,10 +346,11 @@ void CkSectionDestroy(CkSection section)
 	section_post(pe, section_root(section.id), section.id, SECTION_DESTROY, env_new(pe, 0, 0));
 }
 
-/* ---- what else arrives ---------------------------------------------------------------------- */
+/* ---- other messages
+ * --------------------------------------------------------------------------- */
 
 /* Answer a PE that asked because it does not know a section to which one of its elements
- * contributed. If the PE has members, the list is on its way there; if not, the job aborts. */
+ * contributed. If the PE has members, the list is under way to it; if not, the job aborts. */
 static void section_answer(struct pe *pe, const struct section *s, const struct ck_env *env)
 {
 	for (int i = 0; i < s->n_pes; i++)
@@ -393,7 +393,7 @@ static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
 	csd_msg_free(pe, &env->head);
 }
 
-/* What is said to or by PEs that need not have members. Returns whether it is handled. */
+/* Messages to or from PEs that need not have members. Returns whether it is handled. */
 static bool outside_arrived(struct pe *pe, struct ck_env *env)
 {
 	const uint64_t id = env->coll;

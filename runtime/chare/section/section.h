@@ -2,8 +2,8 @@
 /*
  * section.h: the room section/: sections of arrays and groups.
  *
- * Owns     who belongs to a section and its tree (section_make.c), multicasts (section.c), reductions
- *          over the members (section_reduce.c), which multicasts inserted elements get
+ * Owns     the members of a section and its tree (section_make.c), multicasts (section.c),
+ *          reductions over the members (section_reduce.c), which multicasts inserted elements get
  *          (section_newborn.c).
  * Called   by programs; by the rooms below through callbacks and the functions of part.h.
  * Calls    reduce/, place/, call/, core/.

@@ -28,28 +28,29 @@ struct section_array {
 	uint32_t first, n;
 };
 
-/** One PE's part of a section. The tree is fixed when the section is made: the PE that made it is
- * the root, and the PEs that have members are below it. A record without a type holds messages
- * that came before the section's list did. */
+/** One PE's share of a section. The tree is fixed when the section is made: the PE that made it is
+ * the root, and the PEs that have members are below it. A record without a type has messages that
+ * came before the section's list. */
 struct section {
 	uint64_t id;              /* contains the root's PE, as a collection's id does */
 	const CkGenChare *type;   /* of all members */
 	struct section_array *arrays; /* arrays of this PE's members, by id */
 	uint32_t n_arrays;
 	struct section_member *members; /* of this PE, by array, in index order */
-	struct ck_obj **objs;     /* room for n_members: the elements that a message goes to */
+	struct ck_obj **objs;     /* space for n_members: the elements that a message goes to */
 	uint32_t n_members, next; /* next: the member whose contribution is expected */
 	struct reduce_tree tree;
 	int n_pes, *pes;          /* at the root: the PEs that have members */
 	uint64_t n_sent;          /* multicasts that went to the children */
 	uint64_t n_delivered;     /* multicasts that have been handled here */
-	uint64_t end;             /* destroyed after this many multicasts; UINT64_MAX: lives */
+	uint64_t end;             /* destroyed after this many multicasts; UINT64_MAX: exists */
 	bool asked;               /* this PE has asked the root whether it has members */
-	bool hears;               /* it has asked the root to hear of the section's end, unless it has
+	bool hears;               /* it has asked the root to be told of the section's end, unless it has
 				   * members */
 	bool is_outside;          /* it has none */
 	struct reduction *reductions;
-	uint32_t n_passed;        /* reductions whose part has gone up, or whose callback has fired */
+	uint32_t n_passed;        /* reductions whose partial result has gone up, or whose callback has
+				   * fired */
 	struct msg_fifo waiting;  /* messages that came too early */
 	/* section_newborn.c */
 	uint64_t n_begun;         /* multicasts that this PE has begun: their numbers */
@@ -60,7 +61,7 @@ struct section {
 	uint32_t n_newborns;      /* elements here that do not get some */
 	uint32_t n_unsure;
 	CkElement *unsure;        /* ours: those of them that may be no members, as the list has not
-				   * come */
+				   * arrived */
 	int n_outside, *outside;  /* ours; at the root: PEs without members that know the section */
 };
 
@@ -90,12 +91,12 @@ static inline struct section_coll *section_coll_of(const struct collection *c)
  * the section. */
 enum section_kind {
 	SECTION_START,            /* waits at the root for an array's extents */
-	SECTION_CREATE,           /* down: struct section_list of a part of the tree */
+	SECTION_CREATE,           /* down: struct section_list of a subtree */
 	SECTION_CONTRIBUTE,       /* waits at a PE for the creation */
-	SECTION_PART,             /* up: what a part of the tree contributes */
+	SECTION_PART,             /* up: the partial result of a subtree */
 	SECTION_ASK,              /* to the root: has this PE members? */
 	SECTION_DESTROY,          /* to the root, then down */
-	SECTION_HEAR,             /* to the root: this PE wants to know whether it has members, and of the
+	SECTION_HEAR,             /* to the root: this PE asks whether it has members, and for news of the
 				   * end */
 	SECTION_OUTSIDE,          /* from the root: it has none / the section has ended */
 	SECTION_OVER,
@@ -113,13 +114,13 @@ static inline bool section_known(const struct section *s) { return s && s->type;
 struct section_list;
 
 /* section_make.c */
-/** What does not fit of a SECTION_CREATE of another process; NULL: all fits. */
+/** The error of a SECTION_CREATE of another process; NULL: none. */
 const char *section_list_misfit(struct pe *pe, const struct ck_env *env);
 /** Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE
  * knows the extents of all its arrays. */
 void section_start(struct pe *pe, struct section *s, struct ck_env *env);
-/** The section's list has come: take our part of it, send on the rest, and handle the messages that
- * came too early. */
+/** The section's list has arrived: take our members, forward the others, and handle the messages
+ * that came too early. */
 void section_install(struct pe *pe, struct section *s, struct section_list *l);
 
 /* section_record.c */
@@ -155,10 +156,10 @@ void section_hears(struct pe *pe, struct section *s, int from);
 void section_tell_over(struct pe *pe, const struct section *s);
 /** Such a PE is told. */
 void section_over(struct pe *pe, struct section *s);
-/** Whether the element is not to get this multicast, which has come to its home. */
+/** Whether the element must not get this multicast, which has come to its home. */
 bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i,
 			 const struct ck_of_all *of);
-/** It is known now whether this PE has members, and who they are. */
+/** It is known now whether this PE has members, and which. */
 void section_sure(struct pe *pe, struct section *s);
 void section_newborns_fini(struct pe *pe, struct collection *c);
 /* Functions of the part (part.h). */

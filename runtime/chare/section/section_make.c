@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_make.c: the making of a section. The PE that makes it sorts the members in the order of
- * the tree: its own process first, and in each process PE by PE. The list goes down the tree once:
- * each PE takes its own members from the front and cuts the rest into pieces for its children.
+ * section_make.c: makes a section. The PE that makes it sorts the members in the order of the tree:
+ * its own process first, and in each process PE by PE. The list goes down the tree once: each PE
+ * takes its own members from the front and cuts the remainder into pieces for its children.
  */
 #include "section_int.h"
 #include "../core/objects/index.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of the tree: the receiver's members first, then those of its process, then those of
- * other processes. The payload of SECTION_CREATE. Also the payload of SECTION_START, but without
- * segments and in the order that the program gave. */
+/* A piece of the tree: the receiver's members first, then those of its process, then those of other
+ * processes. The payload of SECTION_CREATE. Also the payload of SECTION_START, but without segments
+ * and in the program's order. */
 struct section_list {
 	int32_t chare;            /* the type's number; -1: not known yet */
 	uint32_t n_segments, n_members, reserved;
@@ -88,8 +88,8 @@ static int compare_listed(const void *a_, const void *b_)
 	return index_compare(&a->element.index, &b->element.index);
 }
 
-/* Where members are counted, for ever: at home, or, in an array with cuts, at the home that they
- * began with. */
+/* Where members are counted, permanently: at home, or, in an array with cuts, at their first
+ * home. */
 static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 {
 	const struct collection *c = coll_get(pe, e->id);
@@ -107,8 +107,8 @@ static int home_of(struct pe *pe, const CkGenChare *type, const CkElement *e)
 	return coll_born_home(pe, c, i);
 }
 
-/* Sort the elements in the order of the tree, and drop duplicates. Returns how many are left;
- * the caller frees *v_p. */
+/* Sort the elements in the order of the tree, and drop duplicates. Returns how many remain; the
+ * caller frees *v_p. */
 static uint32_t sort_list(struct pe *pe, const CkGenChare *type, const CkElement *list, size_t n,
 			  struct listed **v_p)
 {

@@ -5,22 +5,21 @@
  * a member has begun there.
  *
  * A multicast is named by the PE that began it and by its number among those of that PE to the
- * section. The root's number stands in the head. Those of other PEs first go to the root, with both
- * behind the payload. Each PE keeps two sets of each section, a few spans (call/spans.h): what it
+ * section. The root's number is in the head. Those of other PEs first go to the root, with both
+ * after the payload. Each PE keeps two sets of each section, a few spans (call/spans.h): what it
  * has seen, and what has come to it as a PE of the tree.
  *
  * An insertion carries the first of these sets, for all sections of its array of which the creator
- * has seen something: it cannot know who their members are. Multicasts are handed out at the homes
- * of members, and so is this settled there, when the element is about to be made
- * (section_inserted):
+ * has seen any: it cannot know their members. Multicasts are delivered at the homes of members, and
+ * so this is decided there, when the element is about to be made (section_inserted):
  *
  *	a copy that waits for it, in the set      is dropped
  *	in the set, and not come here yet         is noted (struct section_newborn), and passed over when it comes
  *
- * All that somebody has seen comes to all PEs of the tree, so each note goes in the end. But is
- * this PE one of them? A section's list may still be under way. So a PE that hears of a section
- * which it does not know asks the root (SECTION_HEAR). If it has no members the root says so, and
- * tells it again when the section ends, and then the PE forgets the section. The same is for PEs
+ * Every multicast that any PE has seen comes to all PEs of the tree, so each note is removed in the
+ * end. But this PE may not be in the tree: a section's list may still be under way. So a PE that
+ * learns of an unknown section asks the root (SECTION_HEAR). If it has no members the root says so,
+ * and tells it again when the section ends; then the PE forgets the section. The same holds for PEs
  * without members that send multicasts, or where a member is a guest.
  */
 #include "section_int.h"
@@ -29,13 +28,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an element is not to get, of one section. */
+/* What an element must not get, of one section. */
 struct not_for {
 	uint64_t section;
 	struct spans left;        /* still to come */
 };
 
-/** At the home of an element, until all of it has come. */
+/** At the home of an element, until all of it has arrived. */
 struct section_newborn {
 	struct collection *coll;  /* these two: as in struct indexed */
 	CkIndex index;
@@ -43,7 +42,8 @@ struct section_newborn {
 	struct not_for *of;       /* ours: [n] */
 };
 
-/* ---- sections that this PE has no part of ---------------------------------------------------- */
+/* ---- sections without members on this PE
+ * ------------------------------------------------------- */
 
 struct section *section_heard_of(struct pe *pe, uint64_t id)
 {
@@ -264,8 +264,8 @@ static void note_to_come(struct collection *c, CkIndex i, struct section *s,
 		note(c, i, s, left);
 }
 
-/* Where cuts have given the element another home than it was born with, its multicasts are handed
- * out elsewhere. */
+/* If cuts have given the element another home than its first, its multicasts are delivered
+ * elsewhere. */
 void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const struct span *list,
 		      uint32_t n, struct msg_fifo *waiting)
 {
@@ -284,7 +284,7 @@ void section_inserted(struct pe *pe, struct collection *c, CkIndex i, const stru
 	}
 }
 
-/* The list has come, and no multicast before it; or it never will. */
+/* The list has arrived, before any multicast; or it never will. */
 void section_sure(struct pe *pe, struct section *s)
 {
 	for (uint32_t i = 0; i < s->n_unsure; i++) {

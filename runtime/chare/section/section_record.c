@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * section_record.c: what a PE keeps of sections: the records by number, their members here, and the
- * lists of those of which insertions tell. Nothing here sends or handles anything but what
- * section_post sends.
+ * section_record.c: a PE's records of sections: by number, with their members here, and the lists
+ * of those that insertions mention. Only section_post sends anything here.
  */
 #include "section_int.h"
 #include "../core/objects/index.h"
@@ -104,7 +103,7 @@ bool section_has(const struct section *s, const struct collection *c, CkIndex i)
 					  index_compare);
 }
 
-/* ---- the sections that insertions tell of -------------------------------------------------- */
+/* ---- sections that insertions mention ------------------------------------------------------- */
 
 void section_list_seen(struct pe *pe, struct section *s, const struct collection *c)
 {
@@ -119,7 +118,7 @@ void section_list_seen(struct pe *pe, struct section *s, const struct collection
 	*list = s;
 }
 
-/* ---- what a program can do wrong ------------------------------------------------------------ */
+/* ---- misuse ---------------------------------------------------------------------------------- */
 
 bool section_is_set(const struct pe *pe, uint64_t id)
 {

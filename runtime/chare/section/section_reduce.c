@@ -12,8 +12,8 @@
 
 /* ---- up the tree ---------------------------------------------------------------------------- */
 
-/* All our members or a child have contributed. Parts go up, and callbacks fire, in the order of the
- * reductions. */
+/* All our members or a child have contributed. Partial results go up, and callbacks fire, in the
+ * order of the reductions. */
 static void advance(struct pe *pe, struct section *s)
 {
 	struct reduction *r;
@@ -93,7 +93,7 @@ static void contribute(struct pe *pe, struct section *s, const struct collection
 	}
 	struct reduction *r = section_join(pe, s, m->n_contributed++, in);
 
-	/* The number puts our members before the children, and the first array's members first. */
+	/* The number orders our members before the children, and the first array's members first. */
 	if (env)
 		reduction_take_message(pe, r, (int)array - (int)s->n_arrays, index_key(s->type, m->index), env);
 	else
@@ -105,7 +105,7 @@ static void contribute(struct pe *pe, struct section *s, const struct collection
 }
 
 /* A contribution that came before the section did, or from another PE on which the element lives.
- * Its message has the element's PE, the element's array behind it, and the section's number. */
+ * Its message has the element's PE, the element's array after it, and the section's number. */
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 {
 	uint64_t coll;
@@ -121,7 +121,7 @@ const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
 }
 
 /* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so
- * that a contribution by an element that is no member aborts the job and does not hang it. */
+ * that a contribution by an element that is no member aborts the job instead of hanging it. */
 void section_ask(struct pe *pe, struct section *s, CkIndex index)
 {
 	struct ck_env *env;
@@ -134,7 +134,7 @@ void section_ask(struct pe *pe, struct section *s, CkIndex index)
 	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
 }
 
-/* A contribution on its way to the section's record at home. */
+/* A contribution for the section's record at home. */
 static struct ck_env *contribution_away(struct pe *pe, const struct ck_obj *obj,
 					const struct contributed *in)
 {

@@ -4,9 +4,9 @@
  * messages and puts alike. PE 0 collects both sums in waves. If a wave counts as many sent as the
  * wave before it counted handled, nothing was under way at a moment between the two (wave.h).
  *
- * Once all elements have come to a fence (fence.c), it makes a request like any other.
+ * Once all elements have called a fence (fence.c), it makes a request like any other.
  *
- * The waves' own messages are not counted. A wave's question waits in the run queue behind the work
+ * The waves' own messages are not counted. A wave's question waits in the run queue after the work
  * there, so a busy job is not disturbed. PE 0 waits longer between waves each time.
  */
 #include "settle.h"
@@ -39,7 +39,7 @@ struct qd {
 	struct wave wave;
 	/* PE 0 only. */
 	bool running;
-	uint64_t before;               /* handled, as counted by the wave before */
+	uint64_t before;               /* handled, as counted by the previous wave */
 	bool have_before;
 	struct wave_pause pause;
 	struct qd_waiter *waiters;
@@ -72,7 +72,7 @@ static void qd_pause_over(void *arg)
 	qd_start_wave(arg);
 }
 
-/* A step of load balancing waits until nothing is under way but what it holds back (balance/). */
+/* A balancing step waits until only messages that it holds back are under way (balance/). */
 static bool is_step(const struct qd_waiter *w) { return w->cb.kind == CB_AT_REST; }
 
 static bool any_step(const struct qd *qd)
@@ -84,8 +84,8 @@ static bool any_step(const struct qd *qd)
 	return w;
 }
 
-/* The program's own requests wait until no step holds anything back: from now to its end there is
- * always a message under way. */
+/* The program's own requests wait until no step holds messages back: until its end there is always
+ * a message under way. */
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
@@ -135,8 +135,7 @@ static void qd_wave_over(struct pe *pe, uint64_t created, uint64_t processed)
 	wave_after(&qd->pause, qd_pause_over, pe);
 }
 
-/* When all children have answered, add this PE's own counts as they are now, and pass the sums
- * on. */
+/* When all children have answered, add this PE's current counts, and send the sums up. */
 static void qd_maybe_answer(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot.c: find out which launcher started us, and move blobs as texts.
+ * boot.c: finds the launcher that started us, and converts blobs to texts.
  *
- * The environment alone decides on the launcher, and there is no second try: if a launcher's
- * variables are there but no service answers, going on alone would turn one job into N wrong ones.
+ * The environment alone decides on the launcher, and there is no fallback: if a launcher's
+ * variables are set but no service answers, running alone would turn one job into N wrong ones.
  * CK_BOOT=pmi1|pmix|alone overrides the choice, for tests.
  *
  * A blob becomes the text "LENGTH:BASE64", cut into pieces of BOOT_TEXT_MAX characters, which are
@@ -56,7 +56,7 @@ static int alone_get(struct boot *b, int rank, const char *key, char *text)
 static void alone_abort(struct boot *b, int code)
 {
 	(void)b;
-	(void)code; /* there is nobody to tell; the caller's own exit ends the job */
+	(void)code; /* there is no launcher to tell; the caller's own exit ends the job */
 }
 
 static void alone_finish(struct boot *b)
@@ -98,8 +98,8 @@ static int launcher_number(const char *name, int absent)
 	return errno || end == s || *end || v < 0 || v > INT32_MAX ? -1 : (int)v;
 }
 
-/** How many processes were started by a launcher that we cannot talk to, as far as the environment
- * tells: 1, or 2 for more. *who_p names the variable that tells. */
+/** How many processes were started by a launcher that we cannot talk to, according to the
+ * environment: 1, or 2 for more. *who_p names the variable. */
 static int foreign_size(const char **who_p)
 {
 	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
@@ -131,9 +131,8 @@ static int refuse(const char *reason, const char *detail)
 	return -ENOTCONN;
 }
 
-/** Whether MPI has been started in this process and not been ended. Then a connection to the
- * launcher is MPI's. All MPIs have these two functions, of these types; a program without MPI has
- * none. */
+/** Whether MPI is initialised in this process. Then a connection to the launcher is MPI's. All MPIs
+ * have these two functions, of these types; a program without MPI has none. */
 static bool mpi_is_up(void)
 {
 	int (*asked[2])(int *), yes[2] = { 0, 0 };
@@ -174,7 +173,7 @@ static int pmi1_from_environment(struct boot **b_p)
 	int rc = boot_pmi1_init(fd, rank, size, borrowed, b_p);
 	if (rc || borrowed)
 		return rc;
-	/* Our children do not inherit the socket. Without its name they start afresh. */
+	/* Our children do not inherit the socket. Without its number they start afresh. */
 	unsetenv("PMI_FD");
 	unsetenv("PMI_RANK");
 	unsetenv("PMI_SIZE");
@@ -193,17 +192,17 @@ static int pmix_from_environment(struct boot **b_p)
 	int rc = boot_pmix_init(b_p);
 	if (rc || mpi_is_up())
 		return rc;
-	/* A child that found these would speak in our name. */
+	/* A child with these would act under our identity. */
 	unsetenv("PMIX_NAMESPACE");
 	unsetenv("PMIX_RANK");
 	return 0;
 }
 
-/* Without a launcher's variables, which are gone after the first time, each process would find
- * itself alone. */
+/* A launcher's variables are removed after the first time, and without them each process would
+ * believe that it is alone. */
 static bool has_left; /* main thread; a job of a launcher's that this process has been in */
 
-/* A socket that is open was left for us on purpose, and needs no library, so it goes first. */
+/* An open socket was left for us on purpose, and needs no library, so it takes precedence. */
 int boot_init(struct boot **b_p)
 {
 	enum { PMI1, PMIX, ALONE, N_WAYS, FROM_LAUNCHER = N_WAYS };
@@ -223,7 +222,7 @@ int boot_init(struct boot **b_p)
 	if (way == PMIX || pmix_is_named())
 		return pmix_from_environment(b_p);
 	if (getenv("PMI_FD"))
-		return pmi1_from_environment(b_p); /* says what is wrong with it */
+		return pmi1_from_environment(b_p); /* prints what is wrong with it */
 
 	const char *who;
 	if (foreign_size(&who) > 1)
@@ -251,7 +250,7 @@ bool boot_alone(const struct boot *b)
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Characters for `len` bytes: 4 for every 3, and 2 or 3 for the rest. */
+/** Characters for `len` bytes: 4 for every 3, and 2 or 3 for the remainder. */
 static size_t encoded_len(size_t len)
 {
 	return (len * 4 + 2) / 3;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_host.c: the nodes are the processes of a host program, which has a way of its own to bring
- * them together: an allgather, of MPI for instance. What a node puts waits here for the next fence.
- * There all nodes exchange it, first how much each has, then, if any has something, blocks as long
- * as the longest. So the first allgather is the fence itself, and a host program needs no barrier.
+ * boot_host.c: the nodes are the processes of a host program, which provides an allgather, of MPI
+ * for instance. A node's puts wait here for the next fence. There all nodes exchange them, first
+ * their sizes, then, if any has some, blocks as long as the longest. So the first allgather is the
+ * fence itself, and a host program needs no barrier.
  *
- * No wait is bounded here: the host program's own launcher must end what waits for a process that
- * has died.
+ * No wait is bounded here: the host program's own launcher must end processes that wait for a dead
+ * one.
  */
 #include "boot.h"
 #include "boot_int.h"
@@ -71,7 +71,7 @@ static char *gather(const struct host *h, const void *mine, size_t bytes)
 	return NULL;
 }
 
-/* The next text of a rank's block; NULL: it has no end there. */
+/* The next text of a rank's block; NULL: it is not terminated there. */
 static const char *next_text(const char **at, const char *end)
 {
 	const char *text = *at, *stop = memchr(text, 0, (size_t)(end - text));
@@ -94,7 +94,7 @@ static int take_block(struct boot *b, const char *at, size_t len)
 	return 0;
 }
 
-/* `lens` says how much each rank has put, at most `most`. */
+/* `lens`: how much each rank has put, at most `most`. */
 static int exchange(struct host *h, const uint64_t *lens, size_t most)
 {
 	char *mine = cmi_alloc_zero(1, most, "start-up"), *all;
@@ -133,7 +133,7 @@ static int host_fence(struct boot *b, int timeout_ms)
 
 static int host_get(struct boot *b, int rank, const char *key, char *text)
 {
-	(void)rank; /* keys say whose they are */
+	(void)rank; /* keys contain the rank */
 	const char *found = boot_table_find(&b->table, key);
 
 	if (!found)

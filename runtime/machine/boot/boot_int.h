@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_int.h: what is between boot.c, which knows what is published under which key, and a wire
- * client, which knows the launcher's words. A wire moves short printable texts. boot.c cuts blobs
- * into such texts and puts them together again, so no wire knows about blobs.
+ * boot_int.h: the interface between boot.c, which knows the published keys, and a wire client,
+ * which speaks the launcher's protocol. A wire moves short printable texts. boot.c cuts blobs into
+ * such texts and joins them again, so no wire knows about blobs.
  */
 #ifndef BOOT_INT_H
 #define BOOT_INT_H
@@ -13,7 +13,7 @@
 #include "boot_table.h"
 
 /* The longest text of one put. Slurm announces 1024 for the value, but cuts the whole request line
- * there and then never answers; 768 leaves room for the words around the value. */
+ * there and then never answers; 768 leaves space for the words around the value. */
 enum { BOOT_TEXT_MAX = 768 };
 
 /* The longest key on a wire: 32 characters of the caller's key and ".rank.chunk". MPICH allows
@@ -22,18 +22,18 @@ enum { BOOT_WIRE_KEY_MAX = 63 };
 
 /** A wire client. All but abort run on the main thread. */
 struct boot_ops {
-	bool comes_back; /* the process may be in another job afterwards */
+	bool comes_back; /* the process may join another job afterwards */
 	/** Publish one text; both strings stay the caller's. */
 	int (*put)(struct boot *b, const char *key, const char *text);
 	int (*fence)(struct boot *b, int timeout_ms);
 	/** Copy the text under `key`, which `rank` has put, to `text` (BOOT_TEXT_MAX + 1 bytes).
 	 * -ENOENT. */
 	int (*get)(struct boot *b, int rank, const char *key, char *text);
-	/** The contract of boot_reader. NULL: -1. */
+	/** As boot_reader. NULL: -1. */
 	int (*reader)(struct boot *b);
 	/** Async-signal-safe. */
 	void (*abort)(struct boot *b, int code);
-	/** The contract of boot_forked. NULL: there is nothing. */
+	/** As boot_forked. NULL: nothing to do. */
 	void (*forked)(struct boot *b);
 	/** Frees b. */
 	void (*finish)(struct boot *b);
@@ -44,14 +44,14 @@ struct boot {
 	const struct boot_ops *ops;
 	int rank, size;
 	bool alone;
-	struct boot_table table; /* alone: all that was put; PMI-1: what bulk reads brought */
+	struct boot_table table; /* alone: all puts; PMI-1: results of bulk reads */
 };
 
-/** Greet the launcher over the socket `fd`, which is the client's from then on if that succeeds;
- * unless it is borrowed from MPI, which has greeted and will say farewell. */
+/** Greet the launcher over the socket `fd`, which the client owns from then on if that succeeds,
+ * unless it is borrowed from MPI, which does init and finalize. */
 int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p);
 
-/** Greet the launcher that the variables PMIX_* name. Says why when that fails. */
+/** Greet the launcher that the variables PMIX_* name. Prints why when that fails. */
 int boot_pmix_init(struct boot **b_p);
 
 #endif

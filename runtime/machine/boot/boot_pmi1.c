@@ -12,11 +12,11 @@
  *   cmd=finalize                                cmd=finalize_ack
  *   cmd=abort exitcode=..                       nothing: the launcher ends the job
  *
- * When all N nodes read what all have put, one server gets N^2 requests. ckrun therefore says
- * ck_getall=1 in its maxes, and answers "cmd=ck_getall from=E" with "cmd=ck_all entries=M" and M
- * lines "key=.. value=..": the whole table from entry E on. Other servers do not know the word.
+ * When all N nodes read all puts, one server gets N^2 requests. ckrun therefore says ck_getall=1 in
+ * its maxes, and answers "cmd=ck_getall from=E" with "cmd=ck_all entries=M" and M lines "key=..
+ * value=..": the whole table from entry E on. Other servers do not know the word.
  *
- * Every wait is bounded. After a broken or late answer nobody knows where in the stream we are, so
+ * Every wait is bounded. After a broken or late answer the position in the stream is unknown, so
  * all later calls fail at once with -EPIPE.
  */
 #include "boot.h"
@@ -37,9 +37,9 @@
 
 enum {
 	REPLY_TIMEOUT_MS = 60000,  /* a request's answer: a loaded server with 1000s of nodes */
-	FINISH_TIMEOUT_MS = 5000,  /* nothing but good manners depends on the last answer */
-	HEARD_MS = 100,            /* other launchers than ckrun drop what they have not read when they are
-				    * asked to end */
+	FINISH_TIMEOUT_MS = 5000,  /* nothing depends on the last answer */
+	HEARD_MS = 100,            /* other launchers than ckrun drop unread requests when they are asked
+				    * to end */
 	LINE_BYTES = 4096,         /* MPICH's own limit is 1024 for the value, 64 for the key */
 };
 
@@ -47,13 +47,13 @@ struct pmi1 {
 	struct boot base;
 	int fd;
 	bool borrowed;      /* MPI has said init on it, and will say finalize */
-	bool broken;        /* where we are in the stream is unknown */
+	bool broken;        /* the position in the stream is unknown */
 	bool has_getall;
 	bool table_stale;   /* a fence passed since the last bulk read */
 	size_t n_read;      /* server's entries read so far; in the table until boot_forget */
 	char kvsname[260];
 	char line[LINE_BYTES];      /* the last line received, terminated */
-	char in[LINE_BYTES];        /* received, not yet handed out as lines */
+	char in[LINE_BYTES];        /* received, not yet returned as lines */
 	size_t in_len;
 };
 
@@ -124,7 +124,7 @@ static int receive_some(struct pmi1 *p)
 	return 0;
 }
 
-/** Read the next line into p->line. After -ETIMEDOUT one may try again. */
+/** Read the next line into p->line. -ETIMEDOUT may be retried. */
 static int receive_line(struct pmi1 *p, int64_t deadline)
 {
 	for (;;) {
@@ -169,15 +169,15 @@ static bool is_reply(const struct pmi1 *p, const char *cmd)
 	return reply_word(p, "cmd", got, sizeof(got)) && !strcmp(got, cmd);
 }
 
-/** Servers leave rc out where nothing can fail. */
+/** Servers omit rc where nothing can fail. */
 static bool says_ok(const struct pmi1 *p)
 {
 	char rc[16];
 	return !reply_word(p, "rc", rc, sizeof(rc)) || !strcmp(rc, "0");
 }
 
-/** Send a request and read its answer, which must be `expect` and stays in p->line. When it does
- * not come within timeout_ms (negative: no limit), `late` is printed; NULL leaves that to the
+/** Send a request and read its answer, which must be `expect` and stays in p->line. If it does not
+ * come within timeout_ms (negative: no limit), `late` is printed; NULL leaves that to the
  * caller. */
 static int request_within(struct pmi1 *p, const char *line, const char *expect, int timeout_ms,
 			  const char *late)
@@ -257,7 +257,7 @@ static int get_from_table(struct pmi1 *p, const char *key, char *text)
 	return 0;
 }
 
-/** One request for one key; the answer has room for `cap` bytes. */
+/** One request for one key; `text` has space for `cap` bytes. */
 static int get_single(struct pmi1 *p, const char *key, char *text, size_t cap)
 {
 	char line[LINE_BYTES];
@@ -279,8 +279,8 @@ static int pmi1_get(struct boot *b, int rank, const char *key, char *text)
 	return get_single(p, key, text, BOOT_TEXT_MAX + 1);
 }
 
-/** The host of a rank as "(vector,(H,N,P),...)" says: N hosts from number H on get P ranks each.
- * When the blocks are through, they begin again. Returns -1 where the text is something else. */
+/** The host of a rank according to "(vector,(H,N,P),...)": N hosts from number H on get P ranks
+ * each. The blocks repeat. Returns -1 for any other text. */
 static int mapped_host(const char *mapping, int rank)
 {
 	static const char head[] = "(vector";
@@ -317,14 +317,14 @@ static int pmi1_reader(struct boot *b)
 	while (host >= 0 && reader < b->rank && mapped_host(mapping, reader) != host)
 		reader++;
 	if (host >= 0 && reader != b->rank)
-		p->has_getall = false; /* it wants some texts only */
+		p->has_getall = false; /* only some texts are wanted */
 	return host < 0 ? -1 : reader;
 }
 
 /** Async-signal-safe: it copies some bytes and calls send(2), which unlike write(2) raises no
- * SIGPIPE when the launcher is gone. A line this short goes out whole, so it cannot land inside
- * another thread's request. Why the job ends has been said before, and other launchers get the time
- * to read that. */
+ * SIGPIPE when the launcher is gone. A line this short is sent atomically, so it cannot interrupt
+ * another thread's request. The reason for the end has been printed before, and other launchers get
+ * the time to read that. */
 static void pmi1_abort(struct boot *b, int code)
 {
 	static const char head[] = "cmd=abort exitcode=";
@@ -399,7 +399,7 @@ int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p)
 	p->fd = fd;
 	p->borrowed = borrowed;
 	p->table_stale = true;
-	/* Our children must not hold the launcher's connection open, let alone speak on it. */
+	/* Our children must not keep the launcher's connection open, let alone use it. */
 	if (!borrowed)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	int rc = greet(p);

@@ -3,19 +3,19 @@
  * boot_pmix.c: the client of launchers that speak PMIx: Open MPI's mpirun, srun --mpi=pmix,
  * prterun.
  *
- * The library, libpmix.so.2, is loaded when such a launcher has started us, so a program runs where
- * there is none. Its headers are needed when this file is compiled; without them the client says so
- * and fails.
+ * The library, libpmix.so.2, is loaded when such a launcher has started us, so a program runs
+ * without it. Its headers are needed when this file is compiled; without them the client prints
+ * that and fails.
  *
  * The library has a thread of its own, which serves the connection and calls us back. Requests that
- * wait for others are given to it without blocking, and we wait with our own clock (struct answer),
- * because a fence of the library waits for ever for a node that has died. An answer that comes too
- * late finds its struct still there: after a failure nothing is freed, and all later calls fail at
- * once with -EPIPE.
+ * depend on other nodes are made without blocking, and we wait with our own timeout (struct
+ * answer), because a fence of the library waits for ever for a node that has died. A late answer
+ * still finds its struct: after a failure nothing is freed, and all later calls fail at once with
+ * -EPIPE.
  *
  * A signal handler may want to abort the job, and PMIx_Abort takes locks and memory. So a thread of
- * ours sleeps on an eventfd and calls it; who aborts writes to that descriptor and waits for the
- * other one for a while.
+ * ours sleeps on an eventfd and calls it; an abort writes to that descriptor and waits on another
+ * one for a while.
  */
 #include "boot.h"
 #include "boot_int.h"
@@ -72,15 +72,15 @@ struct pmix_calls {
 	__typeof__(PMIx_Deregister_event_handler) *deregister_event_handler;
 };
 
-/** What the library's thread answers to the one request that is under way. */
+/** The library's answer to the current request. */
 struct answer {
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* guards the other members */
 	pthread_cond_t came;
 	bool here;
 	pmix_status_t status;
 	pmix_data_type_t type;
-	uint32_t number;              /* of PMIX_UINT32 */
-	char text[BOOT_TEXT_MAX + 1]; /* of PMIX_STRING; of longer ones, which are not ours, the
+	uint32_t number;              /* the value of PMIX_UINT32 */
+	char text[BOOT_TEXT_MAX + 1]; /* the value of PMIX_STRING; of longer ones, which are not ours, the
 				       * beginning */
 };
 
@@ -137,7 +137,7 @@ static void answer_fini(struct answer *a)
 	pthread_mutex_destroy(&a->lock);
 }
 
-/** Library's thread. Keep what the value is, as far as we know its type. */
+/** Library's thread. Keep the value, if we know its type. */
 static void take_value(struct answer *a, const pmix_value_t *v)
 {
 	a->type = v->type;
@@ -182,8 +182,8 @@ static struct timespec deadline_in(int ms)
 	return t;
 }
 
-/** Wait for the answer to the request that has just been given to the library with this status. A
- * negative time is no limit. */
+/** Wait for the answer to a request that the library has accepted with this status. A negative time
+ * is no limit. */
 static int await_answer(struct answer *a, pmix_status_t given, int timeout_ms)
 {
 	struct timespec deadline = deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
@@ -232,9 +232,9 @@ static int pmix_put(struct boot *b, const char *key, const char *text)
 	return status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, status));
 }
 
-/** The fence collects what all have put, so that the reads that follow are answered on this host.
- * The last one collects, too, although nobody reads any more: fences that only wait take another
- * way in Slurm 22.05, and on four hosts one in six did not hold. */
+/** The fence collects all puts, so that later reads are answered on this host. The last one
+ * collects, too, although nothing is read any more: fences that only wait are implemented
+ * differently in Slurm 22.05, and on four hosts one in six did not hold. */
 static int pmix_fence(struct boot *b, int timeout_ms)
 {
 	struct pmix *p = pmix_of(b);
@@ -253,8 +253,8 @@ static int pmix_fence(struct boot *b, int timeout_ms)
 	return p->answer.status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, p->answer.status));
 }
 
-/** Ask for a value of `rank`; it stays in p->answer. Values that nobody has put are not waited
- * for. */
+/** Request a value of `rank`; it stays in p->answer. Does not wait for values that have not been
+ * put. */
 static int get_value(struct pmix *p, pmix_rank_t rank, const char *key)
 {
 	const pmix_info_t immediate = yes(PMIX_IMMEDIATE);
@@ -336,8 +336,8 @@ static void pmix_abort(struct boot *b, int code)
 		continue;
 }
 
-/** Threads that are made while this holds take no signals of the program's; faults of their own
- * they do take. */
+/** Threads that are made while this is in effect take no signals of the program, except faults of
+ * their own. */
 static void block_signals(sigset_t *old_p)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
@@ -370,7 +370,7 @@ static void stop_aborter(struct pmix *p)
 
 /* ---- begin and end -------------------------------------------------------------------- */
 
-/** Library's thread. The server of this host is gone, and the launcher with it: nobody else will
+/** Library's thread. The server of this host is gone, and the launcher with it: nothing else will
  * end us. */
 static void on_lost(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
 		    size_t n_info, pmix_info_t *results, size_t n_results,
@@ -393,8 +393,8 @@ static int watch_connection(struct pmix *p)
 	return 0;
 }
 
-/** To the launcher a node that has not said farewell has failed. If the connection has failed there
- * is nobody to say it to, and the library may yet write an answer. */
+/** To the launcher a node without a farewell has failed. If the connection has failed there is no
+ * receiver, and the library may still write an answer. */
 static void pmix_finish(struct boot *b)
 {
 	struct pmix *p = pmix_of(b);
@@ -403,7 +403,7 @@ static void pmix_finish(struct boot *b)
 		return;
 	(void)p->call.deregister_event_handler(p->lost_handler, NULL, NULL);
 	stop_aborter(p);
-	/* The library counts: where MPI has begun it, too, it stays open for MPI. */
+	/* The library counts: if MPI has also opened it, it stays open for MPI. */
 	(void)p->call.finalize(NULL, 0);
 	answer_fini(&p->answer);
 	free(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_table.h: texts by key. Append-only, and sorted when it is searched: entries come in bulk,
- * and the searches follow in bulk. It owns its strings.
+ * boot_table.h: texts by key. Append-only, and sorted at a search: additions come in bulk, and then
+ * searches in bulk. It owns its strings.
  */
 #ifndef BOOT_TABLE_H
 #define BOOT_TABLE_H

@@ -9,8 +9,8 @@
  * that a call could overtake. The detector's root is the PE that made it; it adds the counts up in
  * waves over its tree (wave.h). The detection ends when two successive waves show this: in the
  * first, all producers were done; and the second counts as many produced as the first counted
- * consumed. Then nothing was under way at a moment between the two, no producer is left, and
- * nothing that is consumed can produce more.
+ * consumed. Then nothing was under way at a moment between the two, no producer is left, and no
+ * consumer can produce more.
  *
  * While nothing changes, nothing is sent. A PE that has answered a wave tells its parent once when
  * its answer no longer holds. The root then asks again, less and less often. It asks at once only
@@ -24,7 +24,7 @@
 
 enum completion_kind { COMPLETION_ASK, COMPLETION_SUM, COMPLETION_CHANGED, COMPLETION_START };
 
-/** What is counted. `of` is the array that the waves add up. */
+/** The counts. `of` is the array that the waves add up. */
 struct sums {
 	union {
 		struct {
@@ -39,7 +39,7 @@ struct completion_msg {
 	uint64_t id;
 	uint16_t kind, changed;
 	int32_t prio;              /* ASK, START: the priority of the detection's messages */
-	uint32_t seal;             /* on the way, because head.word may be a priority */
+	uint32_t seal;             /* between processes, because head.word may be a priority */
 	struct sums sums;
 };
 
@@ -65,7 +65,7 @@ struct root {
 	CkCallback all_produced, finished;
 };
 
-/** One PE's part of a detector. */
+/** One PE's state of a detector. */
 struct completion {
 	uint64_t id;
 	struct sums own;           /* since the creation */
@@ -202,7 +202,7 @@ static void ask_later(struct root *r)
 	wave_after(&r->pause, time_over, r);
 }
 
-/* After a rest the next wave may be the last, so it starts soon. */
+/* After a pause the next wave may be the last, so it starts soon. */
 static void root_changed(struct root *r)
 {
 	if (!r->running || r->state != ROOT_RESTS)
@@ -268,7 +268,7 @@ static void tell_parent(struct pe *pe, struct completion *c)
 		 &message(pe, c, COMPLETION_CHANGED, sizeof(struct completion_msg))->head);
 }
 
-/* The answer that the root got no longer holds. */
+/* The answer to the root is no longer valid. */
 static void no_longer(struct pe *pe, struct completion *c)
 {
 	if (!c->holds)
@@ -277,8 +277,7 @@ static void no_longer(struct pe *pe, struct completion *c)
 	tell_parent(pe, c);
 }
 
-/* When all children have answered, add this PE's own counts as they are now, and pass the sums
- * on. */
+/* When all children have answered, add this PE's current counts, and send the sums up. */
 static void completion_maybe_answer(struct pe *pe, struct completion *c)
 {
 	if (!wave_is_in(pe, &c->wave, root_of(c)))
@@ -322,7 +321,7 @@ static void sum_arrived(struct pe *pe, struct completion *c, const struct comple
 	completion_maybe_answer(pe, c);
 }
 
-/* A child's answer no longer holds. If ours is still to come, it will say so. */
+/* A child's answer is no longer valid. If ours is still to come, it will include that. */
 static void child_changed(struct pe *pe, struct completion *c)
 {
 	if (c->asked)
@@ -371,7 +370,8 @@ static void completion_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-/* ---- what programs call ---------------------------------------------------------------------- */
+/* ---- for programs
+ * ----------------------------------------------------------------------------- */
 
 static void check_number(struct pe *pe, const char *what, long n)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fence.c: a collective over a collection (ARMI's rmi_fence). It ends when all elements have come
- * and all communication has settled; meanwhile the PEs go on serving calls. It has two steps. A
- * reduction without values tells PE 0 that all elements have come. Then a new quiescence detection
- * finds a moment at which nothing is under way.
+ * fence.c: a collective over a collection (ARMI's rmi_fence). It ends when all elements have called
+ * it and all communication has settled; meanwhile the PEs continue to serve calls. It has two
+ * stages. A reduction without values tells PE 0 that all elements have called. Then a new
+ * quiescence detection finds a moment at which nothing is under way.
  *
  * Why this keeps the promise in ck.h. Let A be the moment at which PE 0 learns that all elements
- * have come. The detection compares two waves that both begin after A, or whose first ends after
+ * have called. The detection compares two waves that both begin after A, or whose first ends after
  * it. It finds a moment t between them, after A, at which every message and put sent so far has
  * been handled (quiesce.c). An element's calls before its arrival were sent before A, so they have
  * been handled at t. A message sent by one of their handlers was sent before t, because that
@@ -15,7 +15,7 @@
  * lacks arrivals delays neither quiescence nor other fences: an arrival is a contribution, and once
  * handled it does not count as work under way.
  *
- * The reduction's callback is the program's callback with a mark, so that reductions know nothing
+ * The reduction's callback is the program's callback with a mark, so that reductions need not know
  * of fences. A marked callback is never one for elements, so the result goes to PE 0, where
  * callback_send sees the mark.
  */
