@@ -12,8 +12,16 @@ import xml.etree.ElementTree as xml
 from runner.tables import CONDITIONS
 
 LAST_LINES = 25
+REPORT_LINES = 60  # of a sanitizer's report, whose beginning says most
 # Nobody who looks on should wonder for more than ten seconds.
 SILENCE_S = 9
+
+
+def first_line(lines):
+    """Where to begin to show them."""
+    reports = [n for n, line in enumerate(lines) if 'WARNING: ThreadSanitizer' in line or 'ERROR: AddressSanitizer' in line]
+    last = len(lines) - LAST_LINES
+    return max(0, min([last, *(n for n in reports if n >= len(lines) - REPORT_LINES)]))
 
 
 class Report:
@@ -57,7 +65,7 @@ class Report:
         passed = set(end.parts())
         for name, text in ('stdout', end.out), ('stderr', end.err):
             lines = [line for line in text.splitlines() if line not in passed]
-            for line in lines[-LAST_LINES:]:
+            for line in lines[first_line(lines):]:
                 self.say(f'      {name}: {line[:250]}')
 
     def again(self, case):
