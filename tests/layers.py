@@ -49,7 +49,7 @@ ROOMS = {
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'call', 'wait',
                       'place/record', 'place/move', 'place/rest', 'place/create', 'place',
                       'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
-                      'kinds', 'kinds/nodegroup', 'section', 'buffers', 'balance', 'stats', 'trace'],
+                      'kinds', 'kinds/nodegroup', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {

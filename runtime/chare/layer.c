@@ -17,9 +17,9 @@
 #include "balance/balance.h"
 #include "core/objects/parts.h"
 #include "kinds/kinds.h"
+#include "observe/observe.h"
 #include "readonly.h"
 #include "rooms.gen.h"
-#include "stats/stats.h"
 #include "trace/chare_trace.h"
 
 #define DECLARE(part) extern const struct ck_part part##_part;

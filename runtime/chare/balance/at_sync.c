@@ -297,7 +297,7 @@ static void measure_next(struct pe *pe, struct collection *c)
 
 static void measure_anew(struct pe *pe, struct collection *c)
 {
-	measure_coll(pe, c);
+	observe_coll(pe, c);
 	meter_look(pe);
 	edges_begin(pe, c);
 	sync_of(c)->background = (struct past){ 0 };
@@ -351,7 +351,7 @@ static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 	else if (how == MEASURE_ADD)
 		pace = measure_add(pe, c);
 	else if (how == MEASURE_OFF)
-		measure_coll_not(pe, c);
+		observe_coll_not(pe, c);
 	s->unmeasured = how == MEASURE_OFF || (s->unmeasured && how == MEASURE_ON);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		sync_over(s, elem_of(obj), how, &pace);
@@ -446,7 +446,7 @@ void sync_constructed(struct pe *pe, struct collection *c)
 {
 	if (!balance_is_on(pe))
 		return;
-	measure_coll(pe, c);
+	observe_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
 	if (!sync_of(c)->known)

@@ -17,14 +17,10 @@
 
 #include "../place/record/place.h"
 
-enum { PART_BALANCE = 24 };
+enum { PART_BALANCE = 25 };
 extern const struct ck_part balance_part;
 
-/** When the program's types and strategies are known: choose, and make the tables by which entries
- * are measured. 0. */
+/** When the program's strategies are known: choose. 0. */
 int balance_program(struct node *node);
-
-/** The table by which entries of the type are called: the one that measures, or the type's own. */
-const CkGenEntry *balance_entries(const struct node *node, const CkGenChare *type);
 
 #endif

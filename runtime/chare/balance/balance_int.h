@@ -4,13 +4,11 @@
 #define CK_BALANCE_INT_H
 
 #include "balance.h"
+#include "../observe/observe.h"
 #include "../../strategies/loads/core_share.h"
 #include "../../strategies/strategies.h"
 
 /* ---- on a node ------------------------------------------------------------------------------- */
-
-/** The table of a type (measure.c). */
-struct measured_type;
 
 /** Constant once the loops run. */
 struct balance_node {
@@ -26,8 +24,6 @@ struct balance_node {
 	bool always;              /* the strategy moves elements in every step, even if they are
 				   * balanced */
 	bool counter;             /* cmi_ticks */
-	struct measured_type **types; /* [n_types], as ck_node.chares */
-	int n_types;
 	int counts;               /* CK_STATS: the first of the numbers COUNT_* */
 };
 
@@ -133,12 +129,6 @@ double elem_seconds_now(const struct lb_elem *e, const struct pace *pace);
 double elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
 void measure_pe_start(struct pe *pe);
-void measure_program(struct node *node);
-void measure_node_stop(struct node *node);
-/** Measure calls of the collection's elements from now on. */
-void measure_coll(struct pe *pe, struct collection *c);
-/** Stop that. */
-void measure_coll_not(struct pe *pe, struct collection *c);
 
 /* ---- choose.c -------------------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
  * shapes.
  */
 #include "balance_int.h"
-#include "../channel/named.h"
 #include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
@@ -30,8 +29,6 @@ int balance_program(struct node *node)
 	if (!ck_node_of(node)->parts[PART_BALANCE] || !node->program)
 		return 0;
 	choose_strategy(node);
-	measure_program(node);
-	name_counts(node);
 	return 0;
 }
 
@@ -45,9 +42,9 @@ static int balance_node_start(struct node *node)
 {
 	if (!choose_read(balance_of(node)))
 		return CK_PART_OFF;
+	name_counts(node);
 	measure_node_start(node);
 	place_join(node, PART_BALANCE, &watch);
-	named_call_by(node, balance_entries);
 	return 0;
 }
 
@@ -111,5 +108,4 @@ const struct ck_part balance_part = {
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,
-	.node_stop = measure_node_stop,
 };

@@ -14,7 +14,7 @@ void elem_created(struct pe *pe, struct ck_obj *obj)
 	struct collection *c = obj->coll;
 
 	if (balance_is_on(pe) && !sync_of(c)->unmeasured)
-		measure_coll(pe, c);
+		observe_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
 	sync_of(c)->n_live++;
@@ -29,7 +29,7 @@ void elem_arrived(struct pe *pe, struct ck_obj *obj)
 	struct lb_elem *e;
 
 	if (!s->unmeasured)
-		measure_coll(pe, c);
+		observe_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
 	e = elem_of(obj);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure.c: how long the handlers of elements run, and what else keeps a PE busy. Entries are
- * called through a second table of their type, as under CK_STATS. It has functions that look at the
- * clock when a handler ends. What has passed since the handler before goes to the element: its
- * handler, and what it took to receive the call. So there is one look at the clock for each
- * handler, unless it runs within another one or the PE was idle before.
+ * measure.c: how long the handlers of elements run, and what else keeps a PE busy. An observer
+ * looks at the clock when a handler ends. What has passed since the handler before goes to the
+ * element: its handler, and what it took to receive the call. So there is one look at the clock for
+ * each handler, unless it runs within another one or the PE was idle before.
  *
- * Arrivals of named channels are handlers, too: the function that a channel calls is looked up in
- * the same table.
+ * Arrivals of named channels are handlers, too: the channel calls arrival_measured.
  *
  * A body of Structured Dagger and a thread come and go without an end of a handler: when what runs
  * changes, the clock is looked at, too.
@@ -17,17 +15,12 @@
  * speed.
  */
 #include "balance_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "../channel/named.h"
 #include "../../machine/tools/cmi_ticks.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-struct measured_type {
-	int n_entries;
-	CkGenEntry entries[];
-};
 
 static struct meter *meter_of(const struct pe *pe) { return ck_state(pe, PART_BALANCE); }
 
@@ -149,97 +142,70 @@ struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t 
 	return pace;
 }
 
-static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj)
+/* An element is made once. What that takes says nothing about the steps to come, and may be much
+ * more than they take. */
+static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj, uint32_t entry)
 {
-	return coll_syncs(obj->coll) ? &elem_of(obj)->ticks : &m->other;
+	if (!coll_syncs(obj->coll))
+		return &m->other;
+	return entry ? &elem_of(obj)->ticks : &m->made;
 }
 
 /* ---- handlers -------------------------------------------------------------------------------- */
 
 /* Another handler runs already; or the PE was idle, and has not been told yet that it is so no
  * longer: that comes behind the first messages. */
-static void begin_within(struct meter *m)
+static __attribute__((noinline)) void begins_within(struct meter *m, uint64_t *to)
 {
 	look(m);
 	if (m->to == &m->idle)
 		stretch_begins(m);
-}
-
-static inline uint64_t *begin(struct meter *m, uint64_t *to)
-{
-	uint64_t *outer = m->to;
-
-	if (CSD_UNLIKELY(outer != NULL))
-		begin_within(m);
 	m->to = to;
-	return outer;
 }
 
-/* A thread may have been idle in between. */
-static inline void end(struct meter *m, uint64_t *outer)
+/* What ran goes on afterwards, but idling: a thread may end when that is over. */
+static void measure_begins(struct pe *pe, union observe_own *own, int entry,
+			   const struct ck_running *now)
 {
+	struct meter *m = meter_of(pe);
+	uint64_t *to = clock_of(m, now->obj, (uint32_t)entry);
+
+	own->clock = m->to;
+	if (CSD_UNLIKELY(m->to != NULL))
+		begins_within(m, to);
+	else
+		m->to = to;
+}
+
+static void measure_ends(struct pe *pe, union observe_own *own)
+{
+	struct meter *m = meter_of(pe);
 	uint64_t *to = m->to;
 
-	m->to = outer && outer != &m->idle ? outer : m->nobody;
+	m->to = own->clock && own->clock != &m->idle ? own->clock : m->nobody;
 	look_for(m, to);
 }
 
-/* What the type's own table has. */
-static inline const CkGenEntry *under(const struct pe *pe)
+static void arrival_measured(void *self, void *payload)
 {
+	struct pe *pe = ck_self();
 	const struct ck_running *now = &ck_of(pe)->now;
+	union observe_own own;
 
-	return &now->obj->coll->type->entries[now->entry];
-}
-
-static void call_measured(void *self, void *payload)
-{
-	struct pe *pe = ck_self();
-	uint64_t *outer = begin(meter_of(pe), clock_of(meter_of(pe), obj_of(self)));
-
-	under(pe)->call(self, payload);
-	end(meter_of(pe), outer);
-}
-
-/* An element is made once. What that takes says nothing about the steps to come, and may be much
- * more than they take. */
-static void construct_measured(void *self, void *payload)
-{
-	struct pe *pe = ck_self();
-	struct meter *m = meter_of(pe);
-	uint64_t *outer = begin(m, coll_syncs(obj_of(self)->coll) ? &m->made : &m->other);
-
-	under(pe)->call(self, payload);
-	end(m, outer);
-}
-
-static void call_reduced_measured(void *self, void *payload)
-{
-	struct pe *pe = ck_self();
-	uint64_t *outer = begin(meter_of(pe), clock_of(meter_of(pe), obj_of(self)));
-
-	under(pe)->reduced(self, payload);
-	end(meter_of(pe), outer);
-}
-
-static void call_answer_measured(void *self, void *payload, void *reply)
-{
-	struct pe *pe = ck_self();
-	uint64_t *outer = begin(meter_of(pe), clock_of(meter_of(pe), obj_of(self)));
-
-	under(pe)->answer(self, payload, reply);
-	end(meter_of(pe), outer);
+	measure_begins(pe, &own, (int)now->entry, now);
+	now->obj->coll->type->entries[now->entry].call(self, payload);
+	measure_ends(pe, &own);
 }
 
 /* A thread or a body gets the PE, or leaves it. */
 static void measure_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after)
 {
 	struct meter *m = meter_of(pe);
-	struct ck_obj *obj = ck_of(pe)->now.obj;
+	const struct ck_running *now = &ck_of(pe)->now;
 
 	(void)running;
 	if (after)
-		m->to = obj ? clock_of(m, obj) : m->nobody;
+		m->to = now->obj ? clock_of(m, now->obj, now->entry) : m->nobody;
 	else
 		meter_look(pe);
 }
@@ -269,58 +235,16 @@ static void begin_busy(void *arg)
 	stretch_begins(m);
 }
 
-/* ---- the tables ------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
-static const struct entry_calls measured_calls = { call_measured, call_reduced_measured,
-						   call_answer_measured };
-
-static struct measured_type *measure_type(const CkGenChare *type)
-{
-	const size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
-	struct measured_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "load balancing");
-
-	t->n_entries = type->n_entries;
-	entries_called_by(type, type->entries, 0, &measured_calls, t->entries);
-	if (t->n_entries && t->entries[0].call == call_measured)
-		t->entries[0].call = construct_measured;
-	return t;
-}
-
-void measure_program(struct node *node)
-{
-	const struct ck_node *ck = ck_node_of(node);
-	struct balance_node *b = balance_of(node);
-
-	b->types = cmi_alloc_zero((size_t)ck->n_chares + 1, sizeof(*b->types), "load balancing");
-	for (; b->n_types < ck->n_chares; b->n_types++)
-		b->types[b->n_types] = measure_type(ck->chares[b->n_types]);
-	for (int i = 0; i < b->n_types; i++)
-		entries_lay_over(node, ck->chares[i], b->types[i]->entries);
-}
-
-const CkGenEntry *balance_entries(const struct node *node, const CkGenChare *type)
-{
-	const struct balance_node *b = balance_of(node);
-
-	return b->n_types ? b->types[chare_number(ck_node_of(node), type)]->entries : type->entries;
-}
-
-void measure_coll(struct pe *pe, struct collection *c)
-{
-	if (c->entries == c->type->entries)
-		c->entries = balance_entries(pe->node, c->type);
-}
-
-/* Tables of other parts stand before ours, and stay. */
-void measure_coll_not(struct pe *pe, struct collection *c)
-{
-	if (c->entries == balance_entries(pe->node, c->type))
-		c->entries = c->type->entries;
-}
+/* Bodies go by measure_swap. */
+static const struct observer observer = { CKGEN_BODY, NULL, measure_begins, measure_ends };
 
 void measure_node_start(struct node *node)
 {
 	balance_of(node)->counter = cmi_counter_is_sound();
+	observe_join(node, PART_BALANCE, &observer);
+	named_call_by(node, arrival_measured);
 	csd_watch_swaps(node, measure_swap);
 }
 
@@ -334,13 +258,4 @@ void measure_pe_start(struct pe *pe)
 	m->from_ticks = m->since = cmi_ticks(m->counter);
 	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, begin_idle, pe);
 	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, begin_busy, pe);
-}
-
-void measure_node_stop(struct node *node)
-{
-	struct balance_node *b = balance_of(node);
-
-	for (int i = 0; i < b->n_types; i++)
-		free(b->types[i]);
-	free(b->types);
 }

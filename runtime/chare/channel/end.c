@@ -84,15 +84,14 @@ const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t le
 	return buf;
 }
 
-void named_call_by(struct node *node, named_entries_fn entries)
+void named_call_by(struct node *node, CkGenCall call)
 {
-	((struct named_node *)ck_node_state(node, PART_NAMED))->entries = entries;
+	((struct named_node *)ck_node_state(node, PART_NAMED))->call = call;
 }
 
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry)
 {
 	const struct named_node *n = ck_node_state(pe->node, PART_NAMED);
-	const CkGenChare *type = obj->coll->type;
 
-	return (n->entries ? n->entries(pe->node, type) : type->entries)[entry].call;
+	return n->call ? n->call : obj->coll->type->entries[entry].call;
 }

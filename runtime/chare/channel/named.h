@@ -15,10 +15,9 @@
 enum { PART_NAMED = 15, PART_PATTERN = 16 };
 extern const struct ck_part named_part, pattern_part;
 
-/** While the node starts: when a put arrives, entries of a type are called through this table
- * instead of the type's own; it measures them. At most one room above uses this. */
-typedef const CkGenEntry *(*named_entries_fn)(const struct node *node, const CkGenChare *type);
-void named_call_by(struct node *node, named_entries_fn entries);
+/** While the node starts: when a put arrives this is called instead of the entry (ck_pe.now); it
+ * calls the entry and measures it. At most one room above uses this. */
+void named_call_by(struct node *node, CkGenCall call);
 
 /** An element has made this many puts into another one. */
 typedef void (*named_puts_fn)(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes);

@@ -97,7 +97,7 @@ struct named_pe {
 struct named_node {
 	pthread_mutex_t lock;
 	struct idmap flying;      /* as named_pe.ends: of elements between two PEs, or being unpacked */
-	named_entries_fn entries; /* named_call_by; NULL: the type's own */
+	CkGenCall call;           /* named_call_by; NULL: the entry itself */
 };
 
 static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }

@@ -111,13 +111,6 @@ static int add_modules(struct node *node, const CkGenModule *m, const struct pat
 	return err ? err : add_module(node, m);
 }
 
-static void entries_begin(struct ck_node *ck)
-{
-	ck->entries = cmi_alloc_zero((size_t)ck->n_chares + 1, sizeof *ck->entries, "chares");
-	for (int i = 0; i < ck->n_chares; i++)
-		ck->entries[i] = ck->chares[i]->entries;
-}
-
 int register_program(struct node *node)
 {
 	struct ck_node *ck = ck_node_of(node);
@@ -127,7 +120,6 @@ int register_program(struct node *node)
 		return 0; /* a test of the layers without a program */
 	int err = add_modules(node, node->program, NULL);
 
-	entries_begin(ck);
 	for (int m = 0; m < ck->n_modules && !err; m++)
 		for (int i = 0; i < ck->modules[m]->n_initnodes; i++)
 			ck->modules[m]->initnodes[i]();
@@ -138,7 +130,6 @@ void unregister_program(struct node *node)
 {
 	free(ck_node_of(node)->modules);
 	free(ck_node_of(node)->chares);
-	free(ck_node_of(node)->entries);
 }
 
 int chare_number(const struct ck_node *ck, const CkGenChare *type)
@@ -148,20 +139,6 @@ int chare_number(const struct ck_node *ck, const CkGenChare *type)
 			return i;
 	csd_abort(csd_self(), "%s belongs to a module that the main module does not name; add "
 		  "'extern module' to its .ci file", type->name);
-}
-
-const CkGenEntry *entries_now(const struct node *node, const CkGenChare *type)
-{
-	const struct ck_node *ck = ck_node_of(node);
-
-	return ck->entries[chare_number(ck, type)];
-}
-
-void entries_lay_over(struct node *node, const CkGenChare *type, const CkGenEntry *entries)
-{
-	struct ck_node *ck = ck_node_of(node);
-
-	ck->entries[chare_number(ck, type)] = entries;
 }
 
 /* The chare that a message from src_pe creates. */
@@ -198,22 +175,4 @@ int map_by_name(const struct ck_node *ck, const char *name)
 		if (strcmp(ck->maps[i].name, name) == 0)
 			return i + 1;
 	return -1;
-}
-
-/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. */
-void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except,
-		       const struct entry_calls *by, CkGenEntry *to)
-{
-	memcpy(to, under, (size_t)type->n_entries * sizeof *to);
-	for (CkGenEntry *e = to; e < to + type->n_entries; e++) {
-		if (e->flags & (CKGEN_AWAITED | CKGEN_BODY | except))
-			continue;
-		if (e->call)
-			e->call = by->call;
-		e->came = NULL; /* so that delivery checks the call, and calls `call` */
-		if (e->reduced)
-			e->reduced = by->reduced;
-		if (e->answer)
-			e->answer = by->answer;
-	}
 }

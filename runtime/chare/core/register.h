@@ -12,22 +12,6 @@
 int register_program(struct node *node);
 void unregister_program(struct node *node);
 
-/** Functions that are called in place of an entry's own. */
-struct entry_calls {
-	CkGenCall call, reduced;
-	CkGenAnswer answer;
-};
-/** Copy the type's entries from `under` to `to`, [n_entries]. Those that run a handler, and have
- * none of the flags `except`, are called by these functions then, if the entry has one. */
-void entries_called_by(const CkGenChare *type, const CkGenEntry *under, uint32_t except,
-		       const struct entry_calls *by, CkGenEntry *to);
-
-/** The table by which entries of the type are called in this job: the type's own, or that of the
- * room that has replaced it last. A room that measures calls wraps the table when the program is
- * known (rooms.list), so these rooms need not know each other. */
-const CkGenEntry *entries_now(const struct node *node, const CkGenChare *type);
-void entries_lay_over(struct node *node, const CkGenChare *type, const CkGenEntry *entries);
-
 int chare_number(const struct ck_node *ck, const CkGenChare *type);
 /** The chare that a message from src_pe creates. A number that is no chare of this kind aborts. */
 const CkGenChare *chare_by_number(struct pe *pe, int number, CkGenKind kind, int src_pe);

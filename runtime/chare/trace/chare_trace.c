@@ -1,48 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * chare_trace.c: records entry methods by calling them through a second table of each type's
- * entries. It is the type's own table, but with functions that record and then call what the type's
- * own table has. A collection gets it before its elements are constructed or come (the watches
- * `constructed` and `created`), so whoever calls an entry, from wherever, finds it.
- */
+/* chare_trace.c: records entry methods as an observer, and elements as a watch. */
 #include "chare_trace.h"
+#include "../observe/observe.h"
 #include "../place/record/place_watch.h"
-#include "../../machine/base/cmi_alloc.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ENTRIES_MOST = UINT16_MAX };  /* entries with higher numbers share the last one */
 
-/** The table of a type. */
-struct traced_type {
-	const CkGenChare *type;
-	/* [n_entries]: what is called; the type's own, or those of a room below */
-	const CkGenEntry *under;
-	int first;                        /* number of the type's first entry in the trace, from 1 */
-	CkGenEntry entries[];
-};
-
 struct trace_node {
-	struct traced_type **types;       /* [n_types], as ck_node.chares */
-	int n_types;
+	int n_entries;                    /* of all types; they have numbers from 1 */
 	const struct ck_kind *kinds[CKGEN_NODEGROUP + 1];  /* as they are without a trace */
 	struct ck_kind traced[CKGEN_NODEGROUP + 1];
 };
 
-static unsigned entry_number(const struct traced_type *t, uint32_t entry)
+static unsigned entry_number(int n)
 {
-	unsigned n = (unsigned)t->first + entry;
-
-	return n < ENTRIES_MOST ? n : ENTRIES_MOST;
-}
-
-static const struct traced_type *traced_of(const struct collection *c)
-{
-	return (const struct traced_type *)(const void *)((const char *)c->entries -
-							 offsetof(struct traced_type, entries));
+	return n < ENTRIES_MOST ? (unsigned)n : ENTRIES_MOST;
 }
 
 /* ---- entry methods --------------------------------------------------------------------------- */
@@ -60,12 +35,11 @@ static void set_index(struct trace_record *r, const struct ck_obj *obj)
 /* Only a call that has just been handled has a message of its own here. A constructor of several
  * elements has none, the elements of a broadcast share one, a call of a batch has a substitute, and
  * that of a call that has waited was recorded when it came. */
-static void record_begin(struct pe *pe, const struct ck_running *now)
+static void record_begin(struct pe *pe, int number, const struct ck_running *now)
 {
 	struct pe_trace *t = pe->trace;
 	const struct cmi_msg *m = now->env ? &now->env->head : NULL;
-	struct trace_record *r = csd_trace_next(t, TRACE_BEGIN,
-						entry_number(traced_of(now->obj->coll), now->entry),
+	struct trace_record *r = csd_trace_next(t, TRACE_BEGIN, entry_number(number),
 						m ? m->src_pe : -1);
 	uint8_t keyed = TRACE_KEYED, direct = csd_trace_direct(t, m);
 
@@ -77,82 +51,25 @@ static void record_begin(struct pe *pe, const struct ck_running *now)
 	trace_done(t->file, r);
 }
 
-static void record_end(struct pe *pe, unsigned entry)
+static void trace_begins(struct pe *pe, union observe_own *own, int number,
+			 const struct ck_running *now)
+{
+	own->number = number;
+	if (is_on(pe))
+		record_begin(pe, number, now);
+}
+
+static void trace_ends(struct pe *pe, union observe_own *own)
 {
 	struct pe_trace *t = pe->trace;
-	struct trace_record *r = csd_trace_next(t, TRACE_END, entry, -1);
+	struct trace_record *r;
 
+	if (!is_on(pe))
+		return;
+	r = csd_trace_next(t, TRACE_END, entry_number(own->number), -1);
 	r->seq = 0;
 	memset(r->index, 0, sizeof r->index);
 	trace_done(t->file, r);
-}
-
-/* The stack may be a thread's, and `now` another handler's when the entry has ended. */
-static void call_traced(void *self, void *payload)
-{
-	struct pe *pe = ck_self();
-	const struct ck_running now = ck_of(pe)->now;
-	const struct traced_type *t = traced_of(now.obj->coll);
-
-	if (is_on(pe))
-		record_begin(pe, &now);
-	t->under[now.entry].call(self, payload);
-	if (is_on(pe))
-		record_end(pe, entry_number(t, now.entry));
-}
-
-static void call_reduced_traced(void *self, void *payload)
-{
-	struct pe *pe = ck_self();
-	const struct ck_running now = ck_of(pe)->now;
-	const struct traced_type *t = traced_of(now.obj->coll);
-
-	if (is_on(pe))
-		record_begin(pe, &now);
-	t->under[now.entry].reduced(self, payload);
-	if (is_on(pe))
-		record_end(pe, entry_number(t, now.entry));
-}
-
-static void call_answer_traced(void *self, void *payload, void *reply)
-{
-	struct pe *pe = ck_self();
-	const struct ck_running now = ck_of(pe)->now;
-	const struct traced_type *t = traced_of(now.obj->coll);
-
-	if (is_on(pe))
-		record_begin(pe, &now);
-	t->under[now.entry].answer(self, payload, reply);
-	if (is_on(pe))
-		record_end(pe, entry_number(t, now.entry));
-}
-
-/* A body waits and goes on as a thread does, which the scheduler records (traced.c). */
-static void body_traced(struct pe *pe, struct ck_obj *obj, uint32_t entry, enum ck_body_event event,
-			void **own)
-{
-	(void)own;
-	if (!is_on(pe) || obj->coll->entries[entry].flags & CKGEN_NOTRACE)
-		return;
-	if (event == CK_BODY_BEGINS)
-		record_begin(pe, &ck_of(pe)->now);
-	else if (event == CK_BODY_ENDS)
-		record_end(pe, entry_number(traced_of(obj->coll), entry));
-}
-
-static const struct entry_calls traced_calls = { call_traced, call_reduced_traced,
-						 call_answer_traced };
-
-static struct traced_type *trace_type(const CkGenChare *type, const CkGenEntry *under, int first)
-{
-	size_t bytes = (size_t)type->n_entries * sizeof(CkGenEntry);
-	struct traced_type *t = cmi_alloc_zero(1, sizeof *t + bytes, "the trace");
-
-	t->type = type;
-	t->first = first;
-	t->under = under;
-	entries_called_by(type, under, CKGEN_NOTRACE, &traced_calls, t->entries);
-	return t;
 }
 
 static size_t name_bytes(const CkGenChare *type)
@@ -164,23 +81,14 @@ static size_t name_bytes(const CkGenChare *type)
 	return bytes;
 }
 
-int trace_program(struct node *node)
+static struct observe_numbers trace_type(struct node *node, const CkGenChare *type)
 {
-	const struct ck_node *ck = ck_node_of(node);
 	struct trace_node *all = ck_node_state(node, PART_TRACE);
-	int next = 1;
+	const int first = all->n_entries + 1;
 
-	if (!ck->parts[PART_TRACE] || !ck->n_chares)
-		return 0;
-	all->types = cmi_alloc_zero((size_t)ck->n_chares, sizeof *all->types, "the trace");
-	for (; all->n_types < ck->n_chares; all->n_types++) {
-		const CkGenChare *type = ck->chares[all->n_types];
-
-		all->types[all->n_types] = trace_type(type, entries_now(node, type), next);
-		next += type->n_entries;
-		node->trace.names_bytes += name_bytes(type);
-	}
-	return 0;
+	all->n_entries += type->n_entries;
+	node->trace.names_bytes += name_bytes(type);
+	return (struct observe_numbers){ first, first };
 }
 
 bool trace_word_in_use(const struct cmi_msg *m)
@@ -193,27 +101,17 @@ bool trace_word_in_use(const struct cmi_msg *m)
 static void record_element(struct pe *pe, enum trace_kind kind, const struct ck_obj *obj,
 			   uint32_t seq, int to)
 {
-	struct trace_record *r =
-		csd_trace_next(pe->trace, kind, entry_number(traced_of(obj->coll), 0), to);
+	const int number = observe_elements(obj->coll, PART_TRACE);
+	struct trace_record *r = csd_trace_next(pe->trace, kind, entry_number(number), to);
 
 	r->seq = seq;
 	set_index(r, obj);
 	trace_done(pe->trace->file, r);
 }
 
-/* For elements that will be made here, and for those that come from other PEs. */
-static void trace_constructed(struct pe *pe, struct collection *c)
-{
-	const struct trace_node *all = ck_node_state(pe->node, PART_TRACE);
-	const struct traced_type *t = all->types[chare_number(ck_node_of(pe->node), c->type)];
-
-	if (c->entries == c->type->entries || c->entries == t->under)
-		c->entries = t->entries;
-}
-
 static void trace_created(struct pe *pe, struct ck_obj *obj)
 {
-	trace_constructed(pe, obj->coll);
+	observe_coll(pe, obj->coll);
 	if (is_on(pe))
 		record_element(pe, TRACE_CREATE, obj, 0, -1);
 }
@@ -304,9 +202,10 @@ void CkTraceOff(void)
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-/* The kinds of all rooms below are known by now. */
+static const struct observer observer = { CKGEN_NOTRACE, trace_type, trace_begins, trace_ends };
 static const struct place_watch watch = { .leaving = trace_leaving, .arrived = trace_came };
 
+/* The kinds of all rooms below are known by now. */
 static int trace_node_start(struct node *node)
 {
 	struct ck_node *ck = ck_node_of(node);
@@ -315,7 +214,7 @@ static int trace_node_start(struct node *node)
 	if (!node->trace.asked.on)
 		return CK_PART_OFF;
 	place_join(node, PART_TRACE, &watch);
-	bodies_watch(node, body_traced);
+	observe_join(node, PART_TRACE, &observer);
 	for (int i = CKGEN_MAINCHARE; i <= CKGEN_NODEGROUP; i++) {
 		all->kinds[i] = ck->kinds[i];
 		all->traced[i] = *ck->kinds[i];
@@ -327,27 +226,18 @@ static int trace_node_start(struct node *node)
 
 static void trace_pe_start(struct pe *pe)
 {
-	const struct trace_node *all = ck_node_state(pe->node, PART_TRACE);
+	const struct ck_node *ck = ck_node_of(pe->node);
 	char name[256];
+	int n = 1;
 
-	for (int i = 0; i < all->n_types; i++) {
-		const CkGenChare *type = all->types[i]->type;
+	for (int i = 0; i < ck->n_chares; i++) {
+		const CkGenChare *type = ck->chares[i];
 
 		for (int e = 0; e < type->n_entries; e++) {
 			snprintf(name, sizeof name, "%s::%s", type->name, type->entries[e].name);
-			trace_add_name(pe->trace->file, TRACE_NAME_ENTRY,
-				       (uint16_t)entry_number(all->types[i], (uint32_t)e), name);
+			trace_add_name(pe->trace->file, TRACE_NAME_ENTRY, (uint16_t)entry_number(n++), name);
 		}
 	}
-}
-
-static void trace_node_stop(struct node *node)
-{
-	struct trace_node *all = ck_node_state(node, PART_TRACE);
-
-	for (int i = 0; i < all->n_types; i++)
-		free(all->types[i]);
-	free(all->types);
 }
 
 const struct ck_part trace_part = {
@@ -356,9 +246,8 @@ const struct ck_part trace_part = {
 	.node_bytes = sizeof(struct trace_node),
 	.watch = {
 		.created = trace_created,
-		.constructed = trace_constructed,
+		.constructed = observe_coll,
 	},
 	.node_start = trace_node_start,
 	.pe_start = trace_pe_start,
-	.node_stop = trace_node_stop,
 };

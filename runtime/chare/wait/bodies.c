@@ -15,7 +15,6 @@
 #include "../../machine/base/cmi_alloc.h"
 #include "wait_int.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,21 +103,15 @@ static void set_running(CkGenRun *run, struct ck_env *env)
 
 void bodies_watch(struct node *node, body_watch_fn fn)
 {
-	struct wait_node *w = ck_node_state(node, PART_WAIT);
-	int n = 0;
-
-	while (w->bodies[n])
-		n++;
-	assert(n < CK_MAX_WATCHERS);
-	w->bodies[n] = fn;
+	((struct wait_node *)ck_node_state(node, PART_WAIT))->bodies = fn;
 }
 
 static void tell(struct pe *pe, CkGenRun *run, enum ck_body_event event)
 {
 	const struct wait_node *w = ck_node_state(pe->node, PART_WAIT);
 
-	for (int i = 0; w->bodies[i]; i++)
-		w->bodies[i](pe, run->obj, (uint32_t)run->body->entry, event, &run->watched);
+	if (w->bodies)
+		w->bodies(pe, run->obj, (uint32_t)run->body->entry, event, &run->watched);
 }
 
 void run_arrived(struct pe *pe, CkGenRun *run)

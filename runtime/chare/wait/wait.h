@@ -90,10 +90,10 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 enum ck_body_event { CK_BODY_BEGINS, CK_BODY_ENDS, CK_BODY_DROPPED };
 
 /** A body of Structured Dagger, in which `entry` runs now, begins, ends, or is dropped because its
- * element, or the job, ends. *own is NULL at first; only one part may use it. */
+ * element, or the job, ends, or the element leaves the PE. *own is the function's. */
 typedef void (*body_watch_fn)(struct pe *pe, struct ck_obj *obj, uint32_t entry,
 			      enum ck_body_event event, void **own);
-/** While the node starts: report bodies to fn from now on, after earlier functions. */
+/** While the node starts: report bodies to fn from now on. At most one room above uses this. */
 void bodies_watch(struct node *node, body_watch_fn fn);
 
 /* ---- calls with a condition, kept elsewhere (a nodegroup's) ---------------------------------- */

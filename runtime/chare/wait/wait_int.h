@@ -45,9 +45,9 @@ struct wait_coll {
 				   * n_entries is 0 */
 };
 
-/** On a node: the observers of bodies; then NULL. Constant once the loops run. */
+/** On a node: the observer of bodies, or NULL. Constant once the loops run. */
 struct wait_node {
-	body_watch_fn bodies[CK_MAX_WATCHERS + 1];
+	body_watch_fn bodies;
 };
 
 /** The waiting runs and the kept calls of one element. */

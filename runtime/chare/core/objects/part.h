@@ -11,7 +11,7 @@
  * Each part has a constant number, the index of its state and its handlers. Numbers rise in the
  * order of the list. A duplicate number, or one out of order, ends the job at start.
  *
- *	enum { PART_STATS = 25 };                   its number
+ *	enum { PART_STATS = 26 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
  *	ck_node_state(node, PART_STATS)             its state on a node: node_bytes
  *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes

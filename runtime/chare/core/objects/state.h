@@ -33,7 +33,6 @@ struct ck_node {
 	int n_modules;
 	const CkGenChare **chares;
 	int n_chares;
-	const CkGenEntry **entries; /* [n_chares]: see entries_now */
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
 
