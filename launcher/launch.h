@@ -61,7 +61,7 @@ struct launch_kvs {
 	struct launch_kv {
 		char *key;   /* owned; value points into the same block */
 		char *value;
-	} *entries;          /* in the order of the puts, so that a reader can ask for new ones */
+	} *entries;          /* in the order of the puts, so that a reader can ask for what is new */
 	size_t n, cap;
 	uint32_t *slots;     /* open addressing; number of the entry + 1, 0: free */
 	size_t n_slots;      /* a power of two, at least twice n */

@@ -366,8 +366,8 @@ static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n)
  *          pup_alloc returns `old`, and `old` is freed when the pup function has returned. NULL is allowed.
  *          Of a parameter: the runtime; the memory lives as long as the parameter.
  * Errors   bytes that are packed or unpacked at NULL abort. In checked mode these do, too: the same
- *          memory in two fields, other sizes in unpacking than in packing, fewer bytes than are packed
- *          from there, and contents that are not restored. */
+ *          memory in two fields, other sizes in unpacking than in packing, fewer bytes than are
+ *          packed from there, and contents that are not restored. */
 void *pup_alloc(pup_er p, void *old, size_t bytes);
 /** The same for an element's memory from CkRdmaAlloc or CkDirect_alloc. The element's channels and
  * buffers no longer use it. */

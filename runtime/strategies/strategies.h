@@ -3,8 +3,8 @@
  * strategies.h: the layer strategies/: where elements should live, as pure functions of measured
  * loads.
  *
- * Owns     the built-in strategies, one file each; the table of those that the program registers; the
- *          quality of a distribution (struct lb_quality); statistics as text (lb_dump.h).
+ * Owns     the built-in strategies, one file each; the table of those that the program registers;
+ *          the quality of a distribution (struct lb_quality); statistics as text (lb_dump.h).
  * Called   by chare/balance/, on one PE, for one array at a time; by tests and bench/strategies,
  *          without any PE. Functions here use no PE, send nothing and keep nothing. Only metis and
  *          scotch load a library on first use.
