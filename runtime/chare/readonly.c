@@ -33,7 +33,7 @@ static void for_each(struct pe *pe, const struct ck_node *ck, readonly_fn fn, vo
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-static uint64_t bytes_of(const void *msg)
+static uint64_t readonly_bytes(const void *msg)
 {
 	return msg ? env_of((void *)(uintptr_t)msg)->head.size - sizeof(struct ck_env) : 0;
 }
@@ -79,7 +79,7 @@ static void readonly_measure(struct pe *pe, const CkGenReadonly *r, void *arg)
 	(void)pe;
 	if (r->message)
 		*bytes = CkGen_align(*bytes + sizeof(uint64_t)) +
-			 CkGen_align(bytes_of(*(void **)r->addr));
+			 CkGen_align(readonly_bytes(*(void **)r->addr));
 	else
 		*bytes += r->bytes;
 }
@@ -98,7 +98,7 @@ static void readonly_pack(struct pe *pe, const CkGenReadonly *r, void *arg)
 {
 	struct payload *to = arg;
 	const void *from = r->message ? *(void **)r->addr : r->addr;
-	uint64_t n = r->message ? bytes_of(from) : r->bytes;
+	uint64_t n = r->message ? readonly_bytes(from) : r->bytes;
 
 	(void)pe;
 	if (r->message) {
@@ -136,7 +136,7 @@ static void readonly_hash(struct pe *pe, const CkGenReadonly *r, void *arg)
 	(void)pe;
 	*h = cmi_hash(*h, r->addr, r->bytes);
 	if (r->message && !r->message->pack)
-		*h = cmi_hash(*h, *(void **)r->addr, bytes_of(*(void **)r->addr));
+		*h = cmi_hash(*h, *(void **)r->addr, readonly_bytes(*(void **)r->addr));
 }
 
 static void seal(struct node *node)
@@ -149,7 +149,7 @@ static void seal(struct node *node)
 
 /* Down the tree on which the groups of the main chares were announced, and after them. At once,
  * even while the PE holds its messages back for these groups: the others wait for the variables. */
-static void pass_on(struct pe *pe, struct ck_env *env)
+static void readonly_pass_on(struct pe *pe, struct ck_env *env)
 {
 	for (int i = 0; i < csd_tree_n_children(pe, env->root); i++)
 		csd_send_now(pe, csd_tree_child(pe, env->root, i), csd_msg_copy(pe, &env->head));
@@ -169,7 +169,7 @@ void readonly_send(struct pe *pe)
 	for_each(pe, ck, readonly_pack, &to);
 	for_each(pe, ck, to_use, NULL);
 	env->root = pe->id;
-	pass_on(pe, env);
+	readonly_pass_on(pe, env);
 	seal(pe->node);
 }
 
@@ -183,7 +183,7 @@ static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 		for_each(pe, ck_node_of(pe->node), to_use, NULL);
 		seal(pe->node);
 	}
-	pass_on(pe, env);
+	readonly_pass_on(pe, env);
 }
 
 void readonly_await(struct pe *pe)

@@ -44,7 +44,7 @@ struct metis {
 	int (*default_options)(int32_t *options);
 };
 
-static const char *load(struct metis *m)
+static const char *metis_load(struct metis *m)
 {
 	const struct lb_symbol symbols[] = { { "METIS_PartGraphKway", &m->kway },
 					     { "METIS_PartGraphRecursive", &m->recursive },
@@ -64,7 +64,7 @@ const char *lb_metis_missing(void)
 {
 	struct metis m;
 
-	return load(&m);
+	return metis_load(&m);
 }
 
 /* 0, or -EIO: METIS refused. */
@@ -98,5 +98,5 @@ int lb_metis(const CkLBStats *s, int32_t *to, void *arg)
 	struct metis m;
 
 	(void)arg;
-	return load(&m) ? -ENOENT : lb_graph_run(s, partition, &m, true, to);
+	return metis_load(&m) ? -ENOENT : lb_graph_run(s, partition, &m, true, to);
 }

@@ -43,7 +43,7 @@ struct scotch {
 	int (*map_fixed)(thing graph, thing arch, thing strat, int32_t *part);
 };
 
-static const char *load(struct scotch *x)
+static const char *scotch_load(struct scotch *x)
 {
 	const struct lb_symbol symbols[] = { { "SCOTCH_numSizeof", &x->num_sizeof },
 		{ "SCOTCH_memFree", &x->mem_free }, { "SCOTCH_contextAlloc", &x->context_alloc },
@@ -71,7 +71,7 @@ const char *lb_scotch_missing(void)
 {
 	struct scotch x;
 
-	return load(&x);
+	return scotch_load(&x);
 }
 
 /** The objects of one call. Members that were not initialised are not freed. */
@@ -82,7 +82,7 @@ struct job {
 };
 
 /* In the order of `end`. */
-static bool begin(struct job *j, const struct lb_graph *g, const int32_t *share)
+static bool scotch_begin(struct job *j, const struct lb_graph *g, const int32_t *share)
 {
 	const struct scotch *x = j->x;
 
@@ -115,7 +115,7 @@ static bool begin(struct job *j, const struct lb_graph *g, const int32_t *share)
 			      g->loads->limit / g->loads->level - 1) == 0;
 }
 
-static void end(struct job *j)
+static void scotch_end(struct job *j)
 {
 	const struct scotch *x = j->x;
 	thing things[] = { j->context, j->graph, j->bound, j->arch, j->strat };
@@ -155,8 +155,8 @@ static int partition(const void *library, const CkLBStats *s, struct lb_graph *g
 	for (int32_t k = 0; k < g->n_parts; k++)
 		share[k] = 1 + (int32_t)(g->share[k] * SHARES);
 	fix_pinned(s, g, part);
-	is_done = begin(&j, g, share) && x->map_fixed(j.bound, j.arch, j.strat, part) == 0;
-	end(&j);
+	is_done = scotch_begin(&j, g, share) && x->map_fixed(j.bound, j.arch, j.strat, part) == 0;
+	scotch_end(&j);
 	free(share);
 	return is_done ? 0 : -EIO;
 }
@@ -175,5 +175,5 @@ int lb_scotch(const CkLBStats *s, int32_t *to, void *arg)
 	struct scotch x;
 
 	(void)arg;
-	return load(&x) ? -ENOENT : lb_graph_run(s, partition, &x, !has_pinned(s), to);
+	return scotch_load(&x) ? -ENOENT : lb_graph_run(s, partition, &x, !has_pinned(s), to);
 }

@@ -118,7 +118,7 @@ void CkRdmaFree(void *p)
 
 /* ---- one copy -------------------------------------------------------------------------------- */
 
-static void tell(struct pe *pe, const CkNcpyBuffer *b)
+static void tell_done(struct pe *pe, const CkNcpyBuffer *b)
 {
 	if (b->done.kind != CB_NONE && b->done.kind != CB_IGNORE)
 		callback_fire(pe, &b->done, CK_BYTE, b, sizeof *b, sizeof *b);
@@ -154,8 +154,8 @@ static bool copied(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *s
 			return false;
 		copy(pe, dst, to, from, src->bytes);
 	}
-	tell(pe, src);
-	tell(pe, dst);
+	tell_done(pe, src);
+	tell_done(pe, dst);
 	return true;
 }
 
@@ -186,7 +186,7 @@ static void send_piece(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffe
 	CkGen_copyBulk(t->data, (const char *)src->ptr + at, n);
 	csd_send(pe, dst->pe, &t->head);
 	if (n == left)
-		tell(pe, src);
+		tell_done(pe, src);
 }
 
 static void send_first(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *src)
@@ -229,7 +229,7 @@ static void data_arrived(struct pe *pe, struct cmi_msg *m)
 		live_check(pe, "CkNcpyGet or CkNcpyPut", "destination", &t->dst);
 	memcpy((char *)(uintptr_t)t->dst.ptr + t->at, t->data, t->n);
 	if (t->at + t->n == t->src.bytes)
-		tell(pe, &t->dst);
+		tell_done(pe, &t->dst);
 	else if (t->at + WINDOW * PIECE < t->src.bytes)
 		ask_for(pe, &t->dst, &t->src, t->at + WINDOW * PIECE);
 	csd_msg_free(pe, m);

@@ -69,7 +69,7 @@ enum { H_READY };
 static struct tags *tags_of(const struct pe *pe) { return ck_node_state(pe->node, PART_POST); }
 static struct waiting_call **calls_of(const struct pe *pe) { return ck_state(pe, PART_POST); }
 
-static uint64_t key_of(const struct pe *pe, enum match match, int tag)
+static uint64_t tag_key(const struct pe *pe, enum match match, int tag)
 {
 	const uint64_t whose = match == MATCH_NODE ? 0 : (uint64_t)pe->local + 1;
 
@@ -97,7 +97,7 @@ static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const 
 	if (i < 0 || (uint32_t)i >= post->left)
 		csd_abort(pe, "%s: array %d: the entry has %u nocopypost arrays", call, i, post->left);
 	post[i].match = how;
-	post[i].tag = key_of(pe, how, tag);
+	post[i].tag = tag_key(pe, how, tag);
 }
 
 void CkMatchBuffer(CkNcpyBufferPost *post, int i, int tag)
@@ -111,7 +111,8 @@ void CkMatchNodeBuffer(CkNcpyBufferPost *post, int i, int tag)
 }
 
 /* Call X_on_f_post, and check its result. Returns how many arrays have a tag. */
-static int ask(struct pe *pe, const CkGenPost *what, struct ck_env *env, CkNcpyBufferPost *post)
+static int ask_program(struct pe *pe, const CkGenPost *what, struct ck_env *env,
+		       CkNcpyBufferPost *post)
 {
 	int n_tags = 0;
 
@@ -225,7 +226,7 @@ static void post_buffer(void *ptr, size_t bytes, int tag, enum match how, const 
 	if (!ptr && bytes)
 		csd_abort(pe, "%s: %zu bytes at NULL", call, bytes);
 	pthread_mutex_lock(&tags->lock);
-	complete = post_one(pe, tags, key_of(pe, how, tag), ptr, bytes);
+	complete = post_one(pe, tags, tag_key(pe, how, tag), ptr, bytes);
 	pthread_mutex_unlock(&tags->lock);
 	if (!complete)
 		return;
@@ -363,7 +364,7 @@ bool CkGen_post(const CkGenPost *what, void *payload, CkNcpyBufferPost *post)
 		posted_before(what, env, post);
 		return true;
 	}
-	if (ask(pe, what, env, post) && !find_buffers(pe, what, env, post))
+	if (ask_program(pe, what, env, post) && !find_buffers(pe, what, env, post))
 		return false;
 	copy_all(pe, what, env, post);
 	return true;

@@ -113,7 +113,7 @@ static struct bcast_count handled_by_all(struct pe *pe, const struct bcast_from 
 	return least;
 }
 
-static void tell(struct pe *pe, struct bcast_from *f, int root)
+static void bcast_tell(struct pe *pe, struct bcast_from *f, int root)
 {
 	struct bcast_count least = handled_by_all(pe, f, root);
 
@@ -133,7 +133,7 @@ void bcast_handled(struct pe *pe, int root, uint64_t bytes)
 	f->here.bytes += bytes;
 	f->here.n++;
 	if (CSD_UNLIKELY(f->here.bytes - f->told.bytes >= bcast_of(pe)->step))
-		tell(pe, f, root);
+		bcast_tell(pe, f, root);
 }
 
 /* The number of a PE among the children in a root's tree; -1: it is none. */
@@ -164,7 +164,7 @@ void bcast_report_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 	if (child >= 0 && f->below[child].bytes < r.handled.bytes)
 		f->below[child] = r.handled;
-	tell(pe, f, r.root);
+	bcast_tell(pe, f, r.root);
 }
 
 /* ---- the root ------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ static size_t word_bytes(uint32_t kind)
 	return kind == WORD_JOIN ? sizeof(struct word) : offsetof(struct word, end);
 }
 
-static void tell(struct pe *pe, const CkChannel *c, enum word_kind kind)
+static void tell_end(struct pe *pe, const CkChannel *c, enum word_kind kind)
 {
 	struct ck_env *env = env_new(pe, 0, word_bytes(kind));
 	struct word *w = payload_of(env);
@@ -56,7 +56,7 @@ void end_hello(struct pe *pe, CkChannel *c)
 {
 	c->puts = end_puts(pe, c, NULL);
 	c->serial++;
-	tell(pe, c, WORD_HELLO);
+	tell_end(pe, c, WORD_HELLO);
 }
 
 static void check_size(struct pe *pe, const CkChannel *c, const struct word *w)
@@ -108,7 +108,7 @@ static void left_alone(struct pe *pe, CkChannel *c)
 void end_ask(struct pe *pe, CkChannel *c)
 {
 	c->asked = true;
-	tell(pe, c, WORD_ASK);
+	tell_end(pe, c, WORD_ASK);
 }
 
 /* A sender counts its puts from 0 when it is joined, and so does the receiver: so the layer's end
@@ -136,7 +136,7 @@ void end_join(struct pe *pe, CkChannel *c)
 	if (c->announced || puts != c->base)
 		renew(pe, c, puts);
 	c->announced = c->answered = true;
-	tell(pe, c, WORD_JOIN);
+	tell_end(pe, c, WORD_JOIN);
 }
 
 /* The sender is not joined. */
@@ -174,7 +174,7 @@ static void sender_gone(struct pe *pe, CkChannel *c)
 
 void end_bye(struct pe *pe, const CkChannel *c)
 {
-	tell(pe, c, c->sends ? WORD_BYE_SENDER : WORD_BYE_RECEIVER);
+	tell_end(pe, c, c->sends ? WORD_BYE_SENDER : WORD_BYE_RECEIVER);
 }
 
 void ends_look(struct pe *pe, struct ends *o)
@@ -186,7 +186,7 @@ void ends_look(struct pe *pe, struct ends *o)
 	const CkElement self = { o->obj->coll->id, o->obj->index, 0 };
 	struct CkChannel c = { .name = { self, self, 0, 0 } };
 
-	tell(pe, &c, WORD_LOOK);
+	tell_end(pe, &c, WORD_LOOK);
 }
 
 static void act(struct pe *pe, CkChannel *c, const struct word *w)

@@ -70,7 +70,7 @@ struct pattern_to {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Of a call that the running handler makes. */
-static inline struct pattern_key key_of(const struct pe *pe, const struct ck_env *env)
+static inline struct pattern_key pattern_key_of(const struct pe *pe, const struct ck_env *env)
 {
 	return (struct pattern_key){ env->coll, env->place, ck_of(pe)->now.obj, env->call,
 				     (uint32_t)env->head.size };
@@ -111,7 +111,7 @@ static void table_resize(struct pattern_pe *t, uint32_t cap)
 	free(old.table);
 }
 
-static void add(struct pattern_pe *t, struct pattern_key k)
+static void pattern_add(struct pattern_pe *t, struct pattern_key k)
 {
 	struct pattern *p = cmi_alloc_aligned(CMI_LINE, sizeof *p, "a pattern of calls"), **chain;
 
@@ -178,7 +178,7 @@ static void close_pattern(struct pe *pe, struct pattern *p)
 }
 
 /* Takes it out of its chain, in which *at is the link to it. */
-static void end(struct pe *pe, struct pattern **at)
+static void pattern_end(struct pe *pe, struct pattern **at)
 {
 	struct pattern *p = *at;
 
@@ -196,7 +196,7 @@ static void forget(struct pe *pe, const struct pattern *p)
 
 	while (*at != p)
 		at = &(*at)->next;
-	end(pe, at);
+	pattern_end(pe, at);
 }
 
 static void forget_old(struct pe *pe, struct pattern_pe *t)
@@ -206,7 +206,7 @@ static void forget_old(struct pe *pe, struct pattern_pe *t)
 	for (int i = 0; i < OLD_LOOKS && t->cap; i++)
 		for (struct pattern **at = &t->table[t->hand++ & (t->cap - 1)]; *at;)
 			if (t->clock - (*at)->used > long_ago)
-				end(pe, at);
+				pattern_end(pe, at);
 			else
 				at = &(*at)->next;
 }
@@ -263,7 +263,7 @@ static uint32_t number_new(struct pattern_to *w)
 }
 
 /* The second call goes to PE `to`. */
-static void ask(struct pe *pe, struct pattern *p, int to)
+static void pattern_ask(struct pe *pe, struct pattern *p, int to)
 {
 	struct pattern_to *w = way_to(pe, to);
 	struct pattern_msg m = { .size = p->key.size, .call = p->key.call };
@@ -367,14 +367,14 @@ static __attribute__((noinline)) CkGenOpen no_put(struct pe *pe, struct pattern 
 
 	if (!p && call.away && env->head.size <= PATTERN_MOST) {
 		forget_old(pe, t);
-		add(t, key_of(pe, env));
+		pattern_add(t, pattern_key_of(pe, env));
 		return call;
 	}
 	if (!p)
 		return call;
 	p->used = ++t->clock;
 	if (!p->block && call.away)
-		ask(pe, p, (int)call.away - 1);
+		pattern_ask(pe, p, (int)call.away - 1);
 	if (p->block && call.away - 1 == p->to)
 		return counted(pe, p, env, call);
 	if (p->block || !call.away)
@@ -392,7 +392,7 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 
 	if (CSD_UNLIKELY(env->flags & CK_ENV_UNPLACED || pe->node->closely))
 		return call;
-	p = find(t, key_of(pe, env));
+	p = find(t, pattern_key_of(pe, env));
 	if (CSD_UNLIKELY(!p || !p->block || call.away - 1 != p->to || !may_put(pe, p)))
 		return no_put(pe, p, env, call);
 	const struct collection *c = coll_get(pe, env->coll);
@@ -405,7 +405,7 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
  * collection is routed otherwise now, and homes are unchanged. Other special cases are for
  * `repeats`, so that this calls no other function: then the payload is NULL. The message is not
  * addressed yet. */
-static CkGenOpen put(struct pe *pe, const CkElement *e, struct ck_env *env)
+static CkGenOpen pattern_put(struct pe *pe, const CkElement *e, struct ck_env *env)
 {
 	struct pattern_pe *t = pattern_of(pe);
 	const struct collection *c = ck_of(pe)->last;
@@ -427,7 +427,7 @@ static __attribute__((noinline)) CkGenOpen open_channel_away(const CkGenChare *c
 							     const CkElement *e, struct pe *pe,
 							     struct ck_env *env)
 {
-	CkGenOpen call = put(pe, e, env);
+	CkGenOpen call = pattern_put(pe, e, env);
 
 	return CSD_LIKELY(call.payload) ? call : repeats(pe, env, call_open_away(chare, e, pe, env));
 }

@@ -99,7 +99,7 @@ static bool worth_telling(const struct seed *s)
 	return s->since >= TELL_AFTER || load > 2 * s->told + 4 || 2 * load + 4 < s->told;
 }
 
-static void look(struct pe *pe, struct seed *s)
+static void look_at_queue(struct pe *pe, struct seed *s)
 {
 	if (s->looks++ % LOOK_EVERY == 0)
 		s->queued = csd_queue_length(pe, LOOK_AT);
@@ -192,7 +192,7 @@ static int least_loaded(struct pe *pe, struct seed *s)
 	uint64_t least;
 	struct seed_neighbour *best = NULL;
 
-	look(pe, s);
+	look_at_queue(pe, s);
 	least = load_of(s);
 	for (int i = 0; i < s->n; i++) {
 		uint64_t away = s->to[i].sent - s->to[i].seen;
@@ -234,7 +234,7 @@ void seed_started(struct pe *pe, int src_pe)
 			s->since++;
 		}
 	}
-	look(pe, s);
+	look_at_queue(pe, s);
 	if (worth_telling(s))
 		tell_load(pe, s);
 }

@@ -44,7 +44,7 @@ static struct ck_env *msg_new(CkDataType type, uint64_t count, uint64_t bytes)
 }
 
 /* A message in its reducer's form. */
-static struct ck_env *begin(struct pe *pe, const struct contributed *in)
+static struct ck_env *message_begin(struct pe *pe, const struct contributed *in)
 {
 	if (in->how->begin)
 		return in->how->begin(pe, in);
@@ -59,7 +59,7 @@ struct ck_env *reducer_begin(struct pe *pe, struct contributed *in, uint64_t col
 {
 	in->coll = coll;
 	in->draw = draw;
-	struct ck_env *env = begin(pe, in);
+	struct ck_env *env = message_begin(pe, in);
 
 	in->count = 0;
 	return env;
@@ -317,7 +317,7 @@ static struct ck_env *part_begin(struct pe *pe, const struct contributed *in)
 	struct ck_env *env;
 
 	if (in->how->merge) {
-		env = begin(pe, in);
+		env = message_begin(pe, in);
 	} else {
 		size_t bytes = in->count * in->how->value_bytes;
 

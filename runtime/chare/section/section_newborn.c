@@ -137,7 +137,7 @@ static struct section_newborn *newborn_of(const struct collection *c, CkIndex i)
 	return all->n ? index_find(all, i) : NULL;
 }
 
-static void end(struct pe *pe, struct section_newborn *y, uint32_t k)
+static void newborn_settled(struct pe *pe, struct section_newborn *y, uint32_t k)
 {
 	struct section *s = section_find(pe, y->of[k].section);
 
@@ -157,7 +157,7 @@ static void end_of_section(struct pe *pe, const struct collection *c, CkIndex i,
 
 	for (uint32_t k = 0; y && k < y->n; k++)
 		if (y->of[k].section == section) {
-			end(pe, y, k);
+			newborn_settled(pe, y, k);
 			return;
 		}
 }
@@ -167,7 +167,7 @@ static void end_all(struct pe *pe, const struct collection *c, CkIndex i)
 	struct section_newborn *y;
 
 	while ((y = newborn_of(c, i)))
-		end(pe, y, 0);
+		newborn_settled(pe, y, 0);
 }
 
 static void note(struct collection *c, CkIndex i, struct section *s, struct spans left)
@@ -196,7 +196,7 @@ bool section_passes_over(struct pe *pe, struct section *s, struct collection *c,
 		if (!spans_take(&y->of[k].left, (int)of->root, of->no))
 			return false;
 		if (!y->of[k].left.n)
-			end(pe, y, k);
+			newborn_settled(pe, y, k);
 		return place_lives(pe, c, i); /* else it waits for the next with this index */
 	}
 	return false;

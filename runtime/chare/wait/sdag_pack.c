@@ -290,7 +290,7 @@ struct writer {
 	size_t bytes;
 };
 
-static void put(struct writer *w, const void *from, size_t bytes)
+static void image_put(struct writer *w, const void *from, size_t bytes)
 {
 	if (w->to && bytes) {
 		memcpy(w->to + w->bytes, from, bytes);
@@ -302,7 +302,7 @@ static void put(struct writer *w, const void *from, size_t bytes)
 static void put_call(struct writer *w, const struct ck_env *env)
 {
 	if (env)
-		put(w, env, env->head.size);
+		image_put(w, env, env->head.size);
 }
 
 static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
@@ -318,15 +318,15 @@ static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
 	if (run->up)
 		for (i.what = 0; run->up->body->parts[i.what] != body; i.what++)
 			;
-	put(w, &i, sizeof i);
-	put(w, run + 1, body->bytes - sizeof *run);
+	image_put(w, &i, sizeof i);
+	image_put(w, run + 1, body->bytes - sizeof *run);
 	put_call(w, r.now.env);
 	put_call(w, run->env);
 	for (int k = 0; k < body->n_slots; k++)
 		put_call(w, slots_of(run)[k].env);
 }
 
-static size_t write_all(const struct sdag *s, char *to)
+static size_t image_write(const struct sdag *s, char *to)
 {
 	struct writer w = { to, 0 };
 	struct image image = { 0, 0 };
@@ -337,14 +337,14 @@ static size_t write_all(const struct sdag *s, char *to)
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			image.n_kept++;
-	put(&w, &image, sizeof image);
+	image_put(&w, &image, sizeof image);
 	for (CkGenRun *run = oldest(s); run; run = older(s, run))
 		put_run(&w, s, run);
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			put_call(&w, (const struct ck_env *)m);
 	sum = to ? cmi_hash(CMI_HASH_START, to, w.bytes) : 0;
-	put(&w, &sum, sizeof sum);
+	image_put(&w, &sum, sizeof sum);
 	return w.bytes;
 }
 
@@ -363,7 +363,7 @@ size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 		run_prepare(pe, run);
 	for (int e = 0; e < s->n_entries; e++)
 		kept_prepare(pe, obj, &s->kept[e]);
-	return write_all(s, NULL);
+	return image_write(s, NULL);
 }
 
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
@@ -371,7 +371,7 @@ void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
 	const struct sdag *s = sdag_in(pe, obj);
 
 	if (s)
-		write_all(s, to);
+		image_write(s, to);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static void found(struct windows *s, int fd, bool stream)
 }
 
 /** Descriptors other than epolls have no such lines. */
-static void look(struct windows *s, int epoll_fd, int depth, bool stream)
+static void look_for_connections(struct windows *s, int epoll_fd, int depth, bool stream)
 {
 	char path[40], line[128];
 	int fd;
@@ -97,7 +97,7 @@ static void look(struct windows *s, int epoll_fd, int depth, bool stream)
 			continue;
 		found(s, fd, stream);
 		if (depth > 1)
-			look(s, fd, depth - 1, stream);
+			look_for_connections(s, fd, depth - 1, stream);
 	}
 	fclose(f);
 }
@@ -121,7 +121,7 @@ int windows_turn(struct windows *s, int epoll_fd, bool stream)
 
 	if ((turn & (turn - 1)) == 0 || turn % LOOK_EACH == 0) {
 		s->looks++;
-		look(s, epoll_fd, DEPTH, stream);
+		look_for_connections(s, epoll_fd, DEPTH, stream);
 	} else {
 		next_one(s, stream);
 	}

@@ -41,7 +41,7 @@ static uint32_t word_at(const uint32_t *words, uint32_t n_bits, size_t i)
 	return left >= WORD_BITS ? words[i] : words[i] & ~(UINT32_MAX >> left);
 }
 
-static int64_t key_of(const uint32_t *words, uint32_t n_bits)
+static int64_t vector_key(const uint32_t *words, uint32_t n_bits)
 {
 	uint64_t first = (uint64_t)word_at(words, n_bits, 0) << 32 | word_at(words, n_bits, 1);
 
@@ -130,7 +130,7 @@ struct cmi_msg *csd_set_prio_bits(struct pe *pe, struct cmi_msg *m, const unsign
 				  uint32_t n_bits)
 {
 	csd_clear_prio(m);
-	return n_bits ? append_prio(pe, m, key_of(words, n_bits), words, n_bits) : m;
+	return n_bits ? append_prio(pe, m, vector_key(words, n_bits), words, n_bits) : m;
 }
 
 void csd_clear_prio(struct cmi_msg *m)

@@ -80,7 +80,7 @@ static bool can_wait(const struct pe *pe)
 
 /* Relaxed: many PEs add to one number, and no other memory depends on it. It exceeds the limit
  * briefly while a PE tries; another PE may then wait one tick too long. */
-static bool take(struct node *node, uint64_t bytes, uint64_t most)
+static bool take_bytes(struct node *node, uint64_t bytes, uint64_t most)
 {
 	uint64_t before = atomic_fetch_add_explicit(&node->memory.taken, bytes, memory_order_relaxed);
 
@@ -158,7 +158,7 @@ bool csd_await_room(struct pe *pe, bool (*ready)(struct pe *pe, const void *arg)
  * waited. */
 static bool thread_takes(struct pe *pe, size_t size, uint64_t bytes)
 {
-	if (take(pe->node, bytes, threads_most(pe->node)))
+	if (take_bytes(pe->node, bytes, threads_most(pe->node)))
 		return true;
 	if (bytes > threads_most(pe->node))
 		csd_abort(pe, "a message of %zu bytes can never be sent from a thread: "
@@ -173,18 +173,18 @@ static bool handler_takes(struct pe *pe, size_t size, uint64_t bytes)
 {
 	struct node *node = pe->node;
 
-	if (take(node, bytes, threads_most(node)))
+	if (take_bytes(node, bytes, threads_most(node)))
 		return true;
 	/* Between the marks: ask other PEs in time for their free slabs. */
 	if (csd_now_ns() >= pe->pool.trim_after_ns) {
 		pool_ask_others(pe);
 		pool_trim(pe, false);
 	}
-	if (take(node, bytes, node->memory.most))
+	if (take_bytes(node, bytes, node->memory.most))
 		return true;
 	pool_trim(pe, true);
-	if (take(node, bytes, node->memory.most) ||
-	    (pool_await_others(pe) && take(node, bytes, node->memory.most)))
+	if (take_bytes(node, bytes, node->memory.most) ||
+	    (pool_await_others(pe) && take_bytes(node, bytes, node->memory.most)))
 		return true;
 	report_no_room(pe, size);
 }
@@ -229,7 +229,7 @@ bool csd_msg_try_room(struct pe *pe, size_t size)
 	struct cmi_msg *m = msg_pool_pop(pe, cls);
 	bool first = is_first(pe, cls);
 
-	if (!m && (first || take(pe->node, msg_slab_bytes(cls), threads_most(pe->node))))
+	if (!m && (first || take_bytes(pe->node, msg_slab_bytes(cls), threads_most(pe->node))))
 		m = msg_pool_refill(pe, cls, !first);
 	if (m)
 		csd_msg_free(pe, m);

@@ -444,7 +444,7 @@ static void watch_report(struct pe *pe, enum watch_why why)
 		   (const uint64_t[SUMS]){ why == WATCH_REST || why == WATCH_LOST }, NULL);
 }
 
-static void tell(struct pe *pe, uint32_t round, const uint64_t *at_rest)
+static void tell_pe0(struct pe *pe, uint32_t round, const uint64_t *at_rest)
 {
 	struct csd_told told = { 0 };
 
@@ -489,7 +489,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 		sums_came(pe, m);
 		break;
 	case WATCH_TELL:
-		tell(pe, m->wave, m->sums);
+		tell_pe0(pe, m->wave, m->sums);
 		break;
 	case WATCH_TOLD:
 		told_came(pe, m);

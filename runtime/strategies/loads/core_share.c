@@ -44,7 +44,7 @@ static double limited(double share)
 	return share < SLOWEST ? SLOWEST : share < 1 ? share : 1;
 }
 
-static void add(struct share_time *t, double cpu, double wall)
+static void share_time_add(struct share_time *t, double cpu, double wall)
 {
 	t->cpu += cpu;
 	t->wall += wall;
@@ -64,8 +64,8 @@ static void add_stretch(struct share *s, const struct moment *now)
 
 	if (now->n_blocked != s->from.n_blocked)
 		return;
-	add(&s->all, cpu, wall);
-	add(&s->recent, cpu, wall);
+	share_time_add(&s->all, cpu, wall);
+	share_time_add(&s->recent, cpu, wall);
 	if (wall - cpu > s->worst.wall - s->worst.cpu)
 		s->worst = (struct share_time){ cpu, wall };
 }

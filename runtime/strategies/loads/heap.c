@@ -10,7 +10,7 @@ static bool before(const struct lb_heap *h, int a, int b)
 	return x != y ? x < y : a < b;
 }
 
-static void put(struct lb_heap *h, int at, int item)
+static void heap_put(struct lb_heap *h, int at, int item)
 {
 	h->item[at] = item;
 	h->at[item] = at;
@@ -21,8 +21,8 @@ static void sift_up(struct lb_heap *h, int at)
 	int item = h->item[at];
 
 	for (int up; at > 0 && before(h, item, h->item[up = (at - 1) / 2]); at = up)
-		put(h, at, h->item[up]);
-	put(h, at, item);
+		heap_put(h, at, h->item[up]);
+	heap_put(h, at, item);
 }
 
 static void sift_down(struct lb_heap *h, int at)
@@ -34,9 +34,9 @@ static void sift_down(struct lb_heap *h, int at)
 			down++;
 		if (!before(h, h->item[down], item))
 			break;
-		put(h, at, h->item[down]);
+		heap_put(h, at, h->item[down]);
 	}
-	put(h, at, item);
+	heap_put(h, at, item);
 }
 
 void lb_heap_init(struct lb_heap *h, int n, const double *key, double sign)
@@ -45,7 +45,7 @@ void lb_heap_init(struct lb_heap *h, int n, const double *key, double sign)
 	h->item = cmi_alloc(2 * (size_t)n * sizeof *h->item, "balancing");
 	h->at = h->item + n;
 	for (int i = 0; i < n; i++)
-		put(h, i, i);
+		heap_put(h, i, i);
 	for (int i = n / 2 - 1; i >= 0; i--)
 		sift_down(h, i);
 }
@@ -69,6 +69,6 @@ void lb_heap_remove(struct lb_heap *h, int item)
 	h->at[item] = -1;
 	if (last == item)
 		return;
-	put(h, at, last);
+	heap_put(h, at, last);
 	lb_heap_changed(h, last);
 }

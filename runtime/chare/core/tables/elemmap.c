@@ -7,7 +7,7 @@
 
 enum { ELEMMAP_LEAST = 8 };       /* slots */
 
-static void put(struct elemmap *m, struct elemmap_slot what)
+static void elemmap_put(struct elemmap *m, struct elemmap_slot what)
 {
 	uint32_t i = elemmap_start(m, elemmap_key(&what));
 
@@ -26,7 +26,7 @@ static void grow(struct elemmap *m)
 	m->slot = cmi_alloc_zero(m->size, sizeof *m->slot, "a table of elements");
 	for (uint32_t i = 0; i < old.size; i++)
 		if (old.slot[i].no)
-			put(m, old.slot[i]);
+			elemmap_put(m, old.slot[i]);
 	free(old.slot);
 }
 
@@ -34,7 +34,7 @@ void elemmap_add(struct elemmap *m, struct elem_key k, uint32_t no)
 {
 	if (m->n >= m->size - m->size / 5)
 		grow(m);
-	put(m, (struct elemmap_slot){ k.a, k.b, no });
+	elemmap_put(m, (struct elemmap_slot){ k.a, k.b, no });
 	m->n++;
 }
 

@@ -53,7 +53,7 @@ uint64_t spans_last(const struct spans *s, int root)
 	return i && s->list[i - 1].root == root ? s->list[i - 1].to - 1 : 0;
 }
 
-static void put(struct spans *s, uint32_t i, struct span what)
+static void spans_put(struct spans *s, uint32_t i, struct span what)
 {
 	CMI_ONE_MORE(s->list, s->n, s->cap, "what was broadcast");
 	memmove(s->list + i + 1, s->list + i, (s->n++ - i) * sizeof *s->list);
@@ -71,7 +71,7 @@ static void drop(struct spans *s, uint32_t i)
 
 void spans_append(struct spans *s, struct span what)
 {
-	put(s, s->n, what);
+	spans_put(s, s->n, what);
 }
 
 /* The number's span becomes the quick one, unless another of its root follows, which it may
@@ -97,7 +97,7 @@ bool spans_add(struct spans *s, int root, uint64_t no)
 	} else if (before) {
 		s->list[i].from--;
 	} else {
-		put(s, i, (struct span){ .root = root, .from = no, .to = no + 1 });
+		spans_put(s, i, (struct span){ .root = root, .from = no, .to = no + 1 });
 	}
 	set_quick(s, behind ? i - 1 : i);
 	return true;
@@ -121,7 +121,7 @@ bool spans_take(struct spans *s, int root, uint64_t no)
 		const struct span behind = { .root = root, .from = no + 1, .to = at->to };
 
 		at->to = no;
-		put(s, i + 1, behind);
+		spans_put(s, i + 1, behind);
 	}
 	return true;
 }

@@ -76,7 +76,7 @@ static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 	return g;
 }
 
-static struct nodegroup *add(struct pe *pe, uint64_t id)
+static struct nodegroup *nodegroup_add(struct pe *pe, uint64_t id)
 {
 	_Atomic(struct nodegroup *) *bucket = &nodegroups_of(pe)->bucket[id % NODEGROUP_BUCKETS];
 	struct nodegroup *g =
@@ -105,7 +105,7 @@ static struct nodegroup *get(struct pe *pe, uint64_t id)
 	pthread_mutex_lock(&all->lock);
 	g = nodegroup_find(all, id);
 	if (!g)
-		g = add(pe, id);
+		g = nodegroup_add(pe, id);
 	pthread_mutex_unlock(&all->lock);
 	return g;
 }

@@ -22,7 +22,7 @@ void ready_want(struct collection *c, const CkCallback *cb)
 		place_of(c)->ready->cb = *cb;
 }
 
-static void pass_on(struct pe *pe, struct collection *c)
+static void ready_report(struct pe *pe, struct collection *c)
 {
 	struct ready *r = place_of(c)->ready;
 	int root = (int)(c->id >> 32);
@@ -44,7 +44,7 @@ void ready_constructed(struct pe *pe, struct collection *c)
 	if (CSD_LIKELY(!place_of(c)->ready))
 		return;
 	place_of(c)->ready->constructed = true;
-	pass_on(pe, c);
+	ready_report(pe, c);
 }
 
 void ready_arrived(struct pe *pe, struct cmi_msg *m)
@@ -54,5 +54,5 @@ void ready_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 	ready_want(c, NULL);
 	place_of(c)->ready->n_in++;
-	pass_on(pe, c);
+	ready_report(pe, c);
 }

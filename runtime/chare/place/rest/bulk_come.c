@@ -14,7 +14,7 @@ _Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkInde
 }
 
 /* Seats move: give it a slot. */
-static void put(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct bulk *b)
+static void seat_put(struct pe *pe, struct collection *c, struct ck_obj *obj, const struct bulk *b)
 {
 	const uint64_t slot = c->sparse ? c->n_local : index_place(c, obj->index) - c->first;
 
@@ -60,7 +60,7 @@ static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
 	else
 		run_slots(pe, c);
 	for (size_t i = 0; i < b->n_stay; i++)
-		put(pe, c, b->stay[i], b);
+		seat_put(pe, c, b->stay[i], b);
 	for (size_t i = 0; i < b->n_come; i++) {
 		struct travel *t = b->come[i];
 
@@ -68,7 +68,7 @@ static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
 			keep_waiting(c, t);
 			continue;
 		}
-		put(pe, c, t->obj, b);
+		seat_put(pe, c, t->obj, b);
 		stay_take_holders(pe, t);
 	}
 	if (!c->dynamic && c->n_local != c->n_slots)
