@@ -81,7 +81,7 @@ struct call_node {
 	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
 	 * stack. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
-	const struct newborn_more *more; /* kinds/: see newborn.h */
+	const struct newborn_more *more; /* section/, and NULL without that room: see newborn.h */
 };
 static inline struct call_node *call_node_of(const struct node *node)
 {

@@ -179,16 +179,17 @@ static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 /* Of a multicast. The section stays after the payload, for CkGetSectionInfo. */
 static void take_of_section(struct pe *pe, struct ck_env *env)
 {
+	const struct newborn_more *more = call_node_of(pe->node)->more;
 	struct ck_of_all of;
 
-	if (!(env->more & CK_MORE_SECTION) ||
+	if (!more || !(env->more & CK_MORE_SECTION) ||
 	    shape_room(env) + sizeof(struct ck_of_section) > env->head.size - sizeof *env)
 		csd_misfit(pe, &env->head, "it does not say what it is a copy of");
 	env_drop_behind(env, &of, sizeof of);
 	env->more &= (uint8_t)~CK_MORE_NUMBERED;
 	if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
 		csd_misfit(pe, &env->head, "it is a copy of what nobody can have sent");
-	call_node_of(pe->node)->more->copy_began(pe, env_section(env), (int)of.root, of.no);
+	more->copy_began(pe, env_section(env), (int)of.root, of.no);
 }
 
 /* Entries with arrays, and those that have no plain calls, come here, too. */

@@ -74,6 +74,7 @@ static void add_ahead(const struct call_coll *k, struct spans *to)
 /* The caller frees it. */
 static struct spans seen_by(struct pe *pe, const struct collection *c)
 {
+	const struct newborn_more *more = call_node_of(pe->node)->more;
 	const struct call_coll *k = call_coll_of(c);
 	const struct span own = { .root = pe->id, .from = 1, .to = k->n_begun + 1 };
 	struct spans all = { 0 };
@@ -87,7 +88,8 @@ static struct spans seen_by(struct pe *pe, const struct collection *c)
 		if (k->seen.list[i].root != pe->id)
 			spans_append(&all, k->seen.list[i]);
 	add_ahead(k, &all);
-	call_node_of(pe->node)->more->stamp(pe, c, &all);
+	if (more)
+		more->stamp(pe, c, &all);
 	return all;
 }
 
@@ -148,11 +150,13 @@ static bool groups_fit(const struct span *list, uint32_t n, int n_pes)
 void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env,
 		     struct msg_fifo *waiting)
 {
+	const struct newborn_more *sections = call_node_of(pe->node)->more;
 	struct stamp s = stamp_of(env);
 	struct span *list = spans_of(env, &s);
 	const uint32_t n = n_of_all(list, s.n), more = s.n - n;
 
-	call_node_of(pe->node)->more->inserted(pe, c, i, list + n, more, waiting);
+	if (sections)
+		sections->inserted(pe, c, i, list + n, more, waiting);
 	if (!more)
 		return;
 	s.n = n;

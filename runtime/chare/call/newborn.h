@@ -7,8 +7,8 @@
 
 #include "call.h"
 
-/** The last bytes of an insertion, after `n` spans: the broadcasts that its creator had seen, and
- * up to its home the multicasts (section/section_newborn.c). */
+/** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen, and
+ * up to its home what else (section/section_newborn.c). */
 struct stamp {
 	uint64_t params;          /* bytes of the constructor's parameters */
 	uint64_t epoch;           /* the creator's: names the broadcasts that it keeps for this
@@ -17,12 +17,12 @@ struct stamp {
 	uint32_t n;
 };
 
-/** Additions of sections, which alone have multicasts (kinds/section_newborn.c). */
+/** What sections add, which alone have multicasts (section/section_newborn.c). */
 struct newborn_more {
 	/** This PE inserts an element: append what it has seen besides broadcasts. */
 	void (*stamp)(struct pe *pe, const struct collection *c, struct spans *to);
-	/** The PE is the element's home and lets it be made: its creator's additions, and the messages
-	 * that wait for the element here, from which copies may be dropped. */
+	/** The PE is the element's home and lets it be made: what its creator appended, and what waits for
+	 * the element here, from which copies may be dropped. */
 	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list,
 			 uint32_t n,
 			 struct msg_fifo *waiting);
@@ -38,30 +38,30 @@ struct newborn_birth {
 	uint64_t no;              /* of its record; 0: it needs none */
 };
 
-/** Before an insertion leaves: append what this PE has seen to the parameters, and keep further
- * broadcasts until the insertion is carried out. Takes the message and returns another. */
+/** Before an insertion leaves: write behind the parameters what this PE has seen, and keep from now
+ * on what it sees until the insertion is carried out. Takes the message and returns another. */
 struct ck_env *newborn_stamp(struct pe *pe, struct collection *c, struct ck_env *env);
-/** At home, where the element is about to be made: remove the multicasts that its creator had seen
- * from the stamp, and drop copies of them among the waiting messages. */
+/** At home, where the element is about to be made: what its creator had seen of multicasts comes
+ * off the stamp, and copies of them among what waits are dropped. */
 void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env,
 		     struct msg_fifo *waiting);
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m);
-/** The same after its home. */
+/** The same behind its home. */
 const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The element is in its tables and not constructed: compare the stamp of its insertion, which is
- * removed, with what this PE has delivered. */
+ * taken off, with what this PE has delivered. / It is constructed, or destroyed already: tell its
+ * creator what it has missed. */
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
-/** It is constructed, or destroyed already: tell its creator what it has missed. */
 void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birth *b);
-/** Its slot has another object now: its stub, or the element that is back. */
+/** Its slot has another object now: its stub, or the element that is back. / It is destroyed, and
+ * its slot empty. */
 void newborn_slot(struct ck_obj *obj);
-/** It is destroyed, and its slot empty. */
 void newborn_gone(struct pe *pe, struct collection *c, CkIndex i);
 
 /** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
- * elements are to be skipped. */
+ * elements are to be passed over. / Which: set passed[ordinal] of those that do not get it, or not
+ * yet. */
 bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env);
-/** Which: set passed[ordinal] of those that do not get it, or not yet. */
 void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed);
 
 /** An element that is a guest here gets one now. */
@@ -71,8 +71,8 @@ void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m);
 void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m);
 const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m);
-/** INSERTED: a PE has carried out another's insertion. MISSED, the creator's answer: a broadcast,
- * from the end of its machine's head on. */
+/** What a PE says when it has carried out another's insertion. / What the creator answers: a
+ * broadcast, from behind its machine's head on. */
 struct inserted_msg {
 	struct cmi_msg head;
 	uint64_t coll;
@@ -91,16 +91,16 @@ struct missed_msg {
 	uint8_t reserved[7];
 };
 
-/* ---- a PE's temporary records ---------------------------------------------------------------- */
+/* ---- what a PE keeps; all of it goes again --------------------------------------------------- */
 
-/** On the seat of an inserted element: what it does not get like the others there. */
+/** On the seat of an element that was inserted: what it does not get as the others there do. */
 struct newborn {
-	struct ck_obj *at;        /* the object in its slot: the element, or a stub */
+	struct ck_obj *at;        /* what has its slot: the element, or a stub */
 	CkIndex index;            /* these two: as in struct indexed */
-	uint64_t no;              /* names it in this PE's share of the collection: never reused */
-	struct spans seen;        /* its creator had seen them, and they are still to arrive here */
-	struct spans missed;      /* they were delivered here before it was made, and its creator forwards
-				   * them */
+	uint64_t no;              /* names it in this PE's part of the collection: never twice */
+	struct spans seen;        /* its creator had seen them, and they are still to come here */
+	struct spans missed;      /* they were delivered here before it was made, and its creator hands
+				   * them on */
 	struct ck_env **held;     /* ours, referred to: of roots of which it misses some */
 	uint32_t n_held, cap_held;
 };
@@ -108,11 +108,11 @@ struct newborn {
 /** A broadcast that this PE has delivered while insertions of its own were under way. */
 struct kept_bcast {
 	struct ck_env *env;       /* ours: a copy */
-	uint64_t n_open;          /* insertions under way that were made between the previous delivery and
-				   * this one */
+	uint64_t n_open;          /* insertions under way that were made before it was delivered, and after
+				   * the one before */
 };
 
-/** What this PE, a creator, will forward to an element when it sees it. */
+/** What this PE, a creator, still has to hand on to an element when it sees it. */
 struct debt {
 	int32_t place;
 	CkIndex index;
@@ -120,19 +120,18 @@ struct debt {
 	struct spans missed;
 };
 
-/** Of a collection on a PE; NULL if all of it is empty. */
+/** Of a collection on a PE; none if all of it is empty. */
 struct newborns {
 	struct idmap by_index;    /* struct newborn */
 	struct kept_bcast *kept;  /* in order; number i is that of epoch `first` + i */
 	uint64_t first, n_open;   /* n_open: insertions since the last one of kept; they have epoch first +
 				   * n_kept */
 	struct debt *debts;
-	struct spans ahead;       /* delivered to guests here, but still to be delivered by this PE */
+	struct spans ahead;       /* guests here have got them, and this PE is still to deliver them */
 	uint32_t n_kept, cap_kept, n_debts, cap_debts;
 };
-/** For the watchdog. */
+/** For the watchdog. / At the end of the job. */
 void newborns_describe(const struct collection *c, struct csd_told *to);
-/** At the end of the job. */
 void newborns_fini(struct pe *pe, struct collection *c);
 
 #endif
