@@ -79,7 +79,11 @@ GONE     := $(if $(LEFT_OUT),$(shell awk -v out=" $(LEFT_OUT) " -v b="$(B)/" \
 	'!/^\#/ && index(out, " runtime/" $$1 " ") { for (i = 2; i <= NF; i++) print b $$i }' tests/rooms.list))
 
 obj = $(patsubst %.c,$(B)/%.o,$(filter %.c,$(1)))
-LIB_OBJ  := $(call obj,$(filter-out $(LEFT_OUT:%=%/%),$(RUNTIME))) $(if $(WITHOUT),$(B)/left_out.o)
+LIB_OBJ  := $(call obj,$(filter-out $(LEFT_OUT:%=%/%),$(RUNTIME)))
+# What names the room when a program calls one that is left out: an object for each of them, one for libchard.so.
+name_left_out = $(B)/left_out/$(subst /,_,$(1:runtime/%=%))
+LEFT_OUT_OBJ := $(foreach r,$(LEFT_OUT),$(call name_left_out,$(r)).o)
+LEFT_OUT_SO := $(if $(LEFT_OUT),$(B)/left_out/shared.o)
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
 # OTF2 is optional: with it cktrace has --otf2.
@@ -121,33 +125,37 @@ $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(LIB_CFLAGS) $(INC) -I$(B)/$(<D) -I$(<D) -Ibench -Itests -MMD -MP -c -o $@ $<
 
-# What is in the tables, and what names the room when a program calls one that is left out.
+# What is in the tables.
 TABLES   := runtime/main runtime/machine/machine runtime/scheduler/layers runtime/chare/layer
 $(foreach t,$(TABLES),$(if $(wildcard $(dir $(t))rooms.list),$(eval $(B)/$(t).o: $(B)/$(dir $(t))rooms.gen.h)))
 $(B)/%/rooms.gen.h: %/rooms.list runtime/rooms.awk
 	@mkdir -p $(@D)
 	$(Q)awk -v left_out="$(LEFT_OUT)" -v tables=1 -f runtime/rooms.awk $< >$@
-$(B)/left_out.c: runtime/left_out.awk $(wildcard $(LEFT_OUT:%=%/*.c))
+$(foreach r,$(LEFT_OUT),$(eval $(call name_left_out,$(r)).c: runtime/left_out.awk $(wildcard $(r)/*.c)))
+$(LEFT_OUT_SO:.o=.c): runtime/left_out.awk $(wildcard $(LEFT_OUT:%=%/*.c))
+$(B)/left_out/%.c:
 	@mkdir -p $(@D)
-	$(Q)awk -f $^ >$@
-$(B)/left_out.o: $(B)/left_out.c
-	$(Q)$(COMPILE) -c -o $@ $<
+	$(Q)awk -v shared=$(filter shared,$*) -f $^ >$@
+$(B)/left_out/%.o: $(B)/left_out/%.c
+	$(Q)$(COMPILE) $(LIB_CFLAGS) -c -o $@ $<
 
 # All of it, in the order of runtime/order.ld.
 $(WHOLE): runtime/order.ld $(LIB_OBJ)
 	$(say) LD $@
 	$(Q)$(LD) -r -T $< -o $@ $(LIB_OBJ) $(BOOST_CONTEXT)
-$(LIB): $(WHOLE)
+$(LIB): $(WHOLE) $(LEFT_OUT_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $(CONTEXT_SYMS:%=--localize-symbol=%) $< $(B)/chard.o && $(AR) rcs $@ $(B)/chard.o
+	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $(CONTEXT_SYMS:%=--localize-symbol=%) $< $(B)/chard.o && \
+		$(AR) rcs $@ $(B)/chard.o $(LEFT_OUT_OBJ)
 # With everything in it, each object by itself, for unit tests and others that replace parts.
-$(LIB_ALL): $(LIB_OBJ)
+$(LIB_ALL): $(LIB_OBJ) $(LEFT_OUT_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(LD) -r -o $(B)/context.o $(CONTEXT_SYMS:%=-u %) $(BOOST_CONTEXT) && \
 		$(AR) rcs $@ $^ $(B)/context.o
-$(B)/libchard.so: runtime/libchard.map $(WHOLE)
+$(B)/libchard.so: runtime/libchard.map $(WHOLE) $(LEFT_OUT_SO)
 	$(say) LINK $@
-	$(Q)$(LINK) -shared -Wl,-soname,libchard.so.0 -Wl,--version-script=$< -o $@ $(WHOLE) $(LIBS) && ln -sf libchard.so $@.0
+	$(Q)$(LINK) -shared -Wl,-soname,libchard.so.0 -Wl,--version-script=$< -o $@ $(filter %.o,$^) $(LIBS) && \
+		ln -sf libchard.so $@.0
 # So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
 $(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
 	@mkdir -p $(@D)

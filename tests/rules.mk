@@ -118,7 +118,8 @@ check-hosts: deps-hosts
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
 # Takes rooms out of the library, each in turn and then all, and shows that the rest works (tests/without.py). ONE=1: one
 # room that the commit's name draws, or SEED=word, and the spine.
-check-without: lib
+check-without: deps
+	@$(MAKE) -s tests
 	@tests/without.py -b $(B) $(if $(ONE),--one=$(SEED)) $(if $(ROOM),--room=$(ROOM))
 # What it builds, for it to read.
 without-list:

@@ -4,15 +4,16 @@
 
     tests/without.py [-b BUILD] [--one=[WORD]] [--room=ROOM] [--lists] [--spine]
 
-BUILD has the whole library; its object files say who calls whom, as tests/layers.py reads them. First the lists of
-rooms (rooms.list in the folders of the runtime) are compared with these calls: a room names all others that may be left
+BUILD has the whole library and all tests; its object files say who calls whom, as tests/layers.py reads them. First the
+lists of rooms (rooms.list in the folders of the runtime) are compared with these calls: a room names all others that may be left
 out and that it calls, and what is always there calls none, except by the tables that are made of the lists. Then each
-room that may be left out is, with those that call it, and at last all of them. What remains is the spine. In each
-setting
+room that may be left out is, with those that call it, and at last all of them. What remains is the spine. A setting has
+the object files of BUILD, but for those with the tables. In each setting
 
   - the library differs from that of every other setting;
   - all examples, programs and unit tests are built, except those that tests/rooms.list names, and those are not. Where
     one room is left out only those are tried that go when all are: what needs none of them needs not this one;
+  - the linker names a room that is left out for each program that is not built;
   - hello runs in one process and in two, stencil and matmul with messages and with channels, and unit tests pass.
 
 --one takes out a room that WORD draws (or the name of the commit), and all. --room takes out this one. --lists only
@@ -21,6 +22,7 @@ compares the lists, --spine prints the folders of the spine, and their lines. Th
 
 import argparse
 import collections
+import concurrent.futures
 import functools
 import glob
 import hashlib
@@ -28,6 +30,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -40,7 +43,12 @@ from runner import draw
 SPINE_LINES = 30000
 # The files with the tables that are made of the lists.
 TABLES = ['runtime/main.c', 'runtime/machine/machine.c', 'runtime/scheduler/layers.c', 'runtime/chare/layer.c']
-UNIT_SECONDS = 60
+UNIT_SECONDS = 240  # they take 3 s at most; CI runs them beside others, with the lowest priority
+# What a setting takes over from the build of the whole library, but for what is made of the tables.
+SHARED = ('.o', '.decl.h', '.def.h')
+SHARED_FOLDERS = ['runtime', 'tests', 'examples', 'ci-compiler', 'launcher', 'trace-reader', 'bin']
+# By this word the linker names the room (runtime/left_out.awk).
+NAMES_ROOM = 'chard_has_been_built_without_the_room_'
 # What runs in each setting: arguments of ckrun, the program with its own, and what it prints.
 RUNS = [
     ('', 'hello/hello 5', '^The ring counts 50 for 5 elements$'),
@@ -74,14 +82,24 @@ def room_of(rooms, file):
     return max((r for r in rooms if file.startswith(r + '/')), key=len, default=None)
 
 
-def read_tests():
+class Tests:
     """What goes with a room: the lines of tests/rooms.list."""
-    tests = collections.defaultdict(set)
-    with open('tests/rooms.list', encoding='utf-8') as f:
-        for words in (line.split() for line in f if not line.startswith('#')):
-            if words:
-                tests[f'runtime/{words[0]}'].update(words[1:])
-    return tests
+
+    def __init__(self):
+        self.call = collections.defaultdict(set)  # room: what is not linked without it
+        self.need = collections.defaultdict(set)  # room: what is, and fails
+        with open('tests/rooms.list', encoding='utf-8') as f:
+            for words in (line.split() for line in f if not line.startswith('#')):
+                if words:
+                    to = self.need if words[1] == ':' else self.call
+                    to[f'runtime/{words[0]}'].update(w for w in words[1:] if w != ':')
+
+    @staticmethod
+    def of(rooms, table):
+        return set().union(*(table[r] for r in rooms))
+
+    def all(self):
+        return self.of(list(self.call), self.call)
 
 
 @functools.lru_cache(maxsize=None)
@@ -111,16 +129,29 @@ def check_lists(rooms, build):
 # ---- one setting -------------------------------------------------------------------------------
 
 def make(*args):
-    # Not its variables for child makes: a -n or -j of the outer make is not for this one.
+    # Not its variables for child makes: a -n or -j of the outer make is not for this one. What debuggers read is most of
+    # what is linked, and nobody debugs these.
     env = {k: v for k, v in os.environ.items() if k not in ('MAKEFLAGS', 'MFLAGS', 'MAKELEVEL')}
     jobs = len(os.sched_getaffinity(0))
-    return subprocess.run(['make', '-s', '-k', f'-j{jobs}', 'LDFLAGS=-Wl,-S', *args], check=False, text=True, env=env,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return subprocess.run(['make', '-s', '-k', '-Otarget', f'-j{jobs}', 'LD=ld -S', 'LDFLAGS=-Wl,-S', *args], check=False,
+                          text=True, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def hash_of(path):
-    with open(path, 'rb') as f:
-        return hashlib.sha256(f.read()).hexdigest()
+def errors_by_target(said):
+    """Target: what was said while it failed to be made."""
+    errors, lines = {}, []
+    for line in said.splitlines():
+        failed = re.match(r'make: \*\*\* \[(?:.*: )?(\S+)\] Error', line)
+        if failed:
+            errors[failed[1]] = '\n'.join(lines)
+        lines = [] if failed or line.startswith('  ') else [*lines, line]  # "  LINK     x"
+    return errors
+
+
+def hash_of(library):
+    """Of what is in it, at which addresses: the bytes have the build's folder in them."""
+    out = subprocess.run(['nm', '-S', '--defined-only', library], check=True, stdout=subprocess.PIPE).stdout
+    return hashlib.sha256(out).hexdigest()
 
 
 def text_bytes(path):
@@ -148,6 +179,18 @@ class Setting:
     def say(self, text):
         self.wrong.append(f'without {self.without.replace("runtime/", "")}: {text}')
 
+    def share(self, build):
+        """Hard links: what make makes anew takes their place, as compilers write new files."""
+        shutil.rmtree(self.build, ignore_errors=True)
+        tables = {f'{build}/{t[:-2]}.o' for t in TABLES}
+        for top in SHARED_FOLDERS:
+            for folder, _, names in os.walk(f'{build}/{top}'):
+                to = self.build + folder[len(build):]
+                os.makedirs(to, exist_ok=True)
+                for name in names:
+                    if (name.endswith(SHARED) or top == 'bin') and f'{folder}/{name}' not in tables:
+                        os.link(f'{folder}/{name}', f'{to}/{name}')
+
     def make_library(self):
         done = make(*self.args(), 'lib', 'tools')
         if done.returncode:
@@ -156,44 +199,57 @@ class Setting:
 
     def make_programs(self, programs, tests):
         """All are tried, those that should not be built as well."""
-        named = set().union(*(tests[g] for g in self.gone))
-        said = make(*self.args(), *(f'{self.build}/{p}' for p in programs)).stdout
+        named = tests.of(self.gone, tests.call)
+        errors = errors_by_target(make(*self.args(), *(f'{self.build}/{p}' for p in programs)).stdout)
         for program in programs:
             built = os.path.exists(f'{self.build}/{program}')
+            why = errors.get(f'{self.build}/{program}', '')
             if built and program in named:
                 self.say(f'{program} is built, but tests/rooms.list says that it goes along')
             elif not built and program not in named:
-                why = [line for line in said.splitlines() if f'/{program}' in line or 'undefined reference' in line]
-                self.say(f'{program} is not built, and tests/rooms.list does not name it: {" ".join(why[:2])}')
+                self.say(f'{program} is not built, and tests/rooms.list does not name it: {why[:300]}')
+            elif not built and '/test_' not in program and not self.is_named(why):
+                self.say(f'{program}: the linker does not say which room is left out: {why[:300]}')
+
+    def is_named(self, why):
+        """Whether the linker says of each thing that it misses which of these rooms has it. A unit test may call what no
+        program can."""
+        rooms = {g.replace('runtime/', '').replace('/', '_') for g in self.gone}
+        missing = re.findall(r'undefined references? to `(\w+)', why)
+        return bool(missing) and all(m.removeprefix(NAMES_ROOM) in rooms for m in missing)
 
     def run(self, command, expected='', seconds=UNIT_SECONDS):
-        try:
-            done = subprocess.run(command, check=False, text=True, errors='replace', timeout=seconds, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            self.say(f'{" ".join(command)}: it took more than {seconds} s')
-            return
-        if done.returncode or not re.search(expected, done.stdout, re.M):
-            self.say(f'{" ".join(command)}: exit {done.returncode}\n' + done.stdout[-1000:])
+        with subprocess.Popen(command, text=True, errors='replace', stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, start_new_session=True) as process:
+            try:
+                said = process.communicate(timeout=seconds)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # with what it has started
+                self.say(f'{" ".join(command)}: it took more than {seconds} s')
+                return
+        if process.returncode or not re.search(expected, said, re.M):
+            self.say(f'{" ".join(command)}: exit {process.returncode}\n' + said[-1000:])
 
-    def run_programs(self, programs):
+    def run_programs(self, programs, tests):
         for launcher, program, expected in RUNS:
             words = program.split()
             start = [f'{self.build}/bin/ckrun', *launcher.split()] if launcher else []
             self.run([*start, f'{self.build}/examples/{words[0]}', *words[1:]], expected)
-        units = [p for p in programs if '/test_' in p and os.path.exists(f'{self.build}/{p}')]
-        for unit in units:
-            self.run([f'{self.build}/{unit}'])
+        failing = tests.of(self.gone, tests.need)
+        units = [p for p in programs if '/test_' in p and p not in failing and os.path.exists(f'{self.build}/{p}')]
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as several:
+            list(several.map(lambda unit: self.run([f'{self.build}/{unit}']), units))
         return len(units)
 
-    def check(self, programs, tests):
+    def check(self, build, programs, tests):
+        self.share(build)
         if not self.make_library():
             return None
         library = hash_of(f'{self.build}/chard.o')
         size = text_bytes(f'{self.build}/whole.o')
         self.make_programs(programs, tests)
         built = sum(os.path.exists(f'{self.build}/{p}') for p in programs)
-        units = self.run_programs(programs)
+        units = self.run_programs(programs, tests)
         along = [g for g in self.gone if g not in self.without.split()]
         print(f'  {self.without.replace("runtime/", ""):22} {size // 1000:5} kB of code and data, '
               f'{lines_without(self.gone):6} lines, {built:3} of {len(programs)} programs built, {units:2} unit tests run'
@@ -237,17 +293,17 @@ def main():
     if options.spine:
         print_spine()
         return 0
-    rooms, tests = read_rooms(), read_tests()
+    rooms, tests = read_rooms(), Tests()
     wrong = check_lists(rooms, options.build)
     if options.lists:
         print(*wrong or ['ok the lists of rooms say what the object files do'], sep='\n')
         return 1 if wrong else 0
     programs = make('without-list').stdout.split()
-    some = [p for p in programs if p in set().union(*tests.values()) or p in BASIC]
+    some = [p for p in programs if p in tests.all() or p in BASIC]
     seen = {hash_of(f'{options.build}/chard.o'): 'nothing'}
     for without in choose(rooms, options):
         setting = Setting(without)
-        library = setting.check(programs if without == 'all' else some, tests)
+        library = setting.check(options.build, programs if without == 'all' else some, tests)
         if library in seen:
             setting.say(f'the library is the same as without {seen[library]}')
         seen[library] = without
