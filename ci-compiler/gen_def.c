@@ -342,8 +342,9 @@ static void group_creation(struct ci_out *o, const struct ci_chare *c)
 {
 	ci_put(o, "CProxy_%s %s_ckNew(", c->name, c->name);
 	gen_params(o, c->ctor, "");
-	ci_put(o, "%s)\n{\n\tCProxy_%s ck_p;\n\n\tck_p.ck = CkGen_newGroup(&ck_chare_%s, ",
-	       c->ctor->params == NULL ? "void" : "", c->name, c->name);
+	ci_put(o, "%s)\n{\n\tCProxy_%s ck_p;\n\n\tck_p.ck = CkGen_new%s(&ck_chare_%s, ",
+	       c->ctor->params == NULL ? "void" : "", c->name,
+	       c->kind == CI_NODEGROUP ? "Nodegroup" : "Group", c->name);
 	payload(o, c, c->ctor);
 	ci_put(o, ");\n\treturn ck_p;\n}\n\n");
 }

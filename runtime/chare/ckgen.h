@@ -595,6 +595,7 @@ int CkGen_steps(int low, int high, int step);
  * inserts its elements. */
 CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *payload);
 CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload);
+CkProxy CkGen_newNodegroup(const CkGenChare *chare, void *payload);
 CkChareID CkGen_newChare(const CkGenChare *chare, int pe, void *payload, const CkEntryOptions *o);
 
 /** Insert one element on `pe`; CK_PE_ANY means its home PE. Takes the payload. */

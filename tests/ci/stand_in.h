@@ -362,6 +362,11 @@ CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 	return p;
 }
 
+CkProxy CkGen_newNodegroup(const CkGenChare *chare, void *payload)
+{
+	return CkGen_newGroup(chare, payload);
+}
+
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e)
 {
 	(void)chare;

@@ -56,10 +56,19 @@ static void add_attributes(struct ck_node *ck, const struct ck_part *p)
 	}
 }
 
+/* Of a kind whose room is left out: a program may declare such chares, and can make none. */
+static const struct ck_kind no_kind;
+
+static void kinds_begin(struct ck_node *ck)
+{
+	for (int i = CKGEN_MAINCHARE; i <= CKGEN_NODEGROUP; i++)
+		ck->kinds[i] = &no_kind;
+}
+
 static void add_kinds(struct ck_node *ck, const struct ck_part *p)
 {
 	for (int i = 0; i < p->kinds.n; i++) {
-		if (ck->kinds[p->kinds.list[i].kind])
+		if (ck->kinds[p->kinds.list[i].kind] != &no_kind)
 			claimed_twice(p, "kind of chare", (int)p->kinds.list[i].kind);
 		ck->kinds[p->kinds.list[i].kind] = &p->kinds.list[i];
 	}
@@ -110,6 +119,7 @@ int parts_node_start(struct node *node, const struct ck_part *const list[], int 
 {
 	int err = 0, last = -1;
 
+	kinds_begin(ck_node_of(node));
 	for (int i = 0; i < n && !err; i++) {
 		if (list[i]->number <= last || list[i]->number >= CK_PARTS)
 			claimed_twice(list[i], "number", list[i]->number);

@@ -327,6 +327,12 @@ static void nodegroup_send_all(struct pe *pe, const CkGenChare *type, uint64_t i
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
+/* Under a name of its own, so that only programs that make nodegroups need this room. */
+CkProxy CkGen_newNodegroup(const CkGenChare *chare, void *payload)
+{
+	return CkGen_newGroup(chare, payload);
+}
+
 static void nodegroup_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
 	struct nodegroup *g = get(pe, env->coll);
