@@ -86,7 +86,6 @@ void place_describe(struct pe *pe, struct csd_told *to)
 
 		describe_early(c, to);
 		if (c->type) {
-			bulk_describe(c, to);
 			call_describe_held(c, to);
 			newborns_describe(c, to);
 			describe_dynamic(pe, c, to);

@@ -31,7 +31,6 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 
 	free(place_of(c)->closing);
 	free(place_of(c)->ready);
-	bulk_fini(pe, c);
 	seats_fini(pe, c);
 	routes_fini(pe, c);
 	if (!dyn)
@@ -293,10 +292,6 @@ static const struct ck_handler handlers[] = {
 		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .ways = { CSD_UP } } },
 	[H_BORN] = { "ck.born", born_arrived, .apart = true,
 		     .shape = { ANNOUNCE_SHAPE, .ways = { CSD_DOWN } } },
-	[H_BATCH] = { "ck.moves", batch_arrived, .apart = false },
-	[H_BATCH_PACKED] = { "ck.moves.packed", batch_packed_arrived,
-			     .shape = { .least = sizeof(struct batch_msg), CK_SHAPE_ID(struct batch_msg, coll),
-					.misfit = batch_misfit } },
 	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_COLL, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {

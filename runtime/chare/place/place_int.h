@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_int.h: shared by the files of this folder, which are above its rooms, record < move < rest
- * < create.
+ * place_int.h: what the files of this folder share. They are above its rooms, record < move <
+ * create; rest/ lies upon move/, and nothing here calls it.
  *
  *	insert.c   inserting elements; the part
  *	home.c     calls of elements that do not live at their home
@@ -11,7 +11,6 @@
 #define CK_PLACE_INT_H
 
 #include "create/place_create.h"
-#include "rest/bulk.h"
 
 /* describe_place.c */
 void place_describe(struct pe *pe, struct csd_told *to);

@@ -5,8 +5,8 @@
  *   SIGUSR1       a request, mostly of ckrun's, for what the job does. PE 0 gets a message, and
  *                 makes a report (watch.c). Each PE of this process gets CHECK_SIGNAL.
  *   CHECK_SIGNAL  to one thread. From its PE's timer (CK_WATCHDOG=S): if the PE has been in one
- *                 handler for S seconds, the job ends. From SIGUSR1's handler: a busy PE prints what
- *                 runs.
+ *                 handler for S seconds, the job ends. From SIGUSR1's handler: a busy PE prints
+ *                 what runs.
  *
  * Handlers only read what their own PE has, and call async-signal-safe functions. A signal that the
  * program handles itself is left to the program.

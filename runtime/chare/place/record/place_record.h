@@ -24,7 +24,7 @@
 enum {
 	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
 	H_ANNOUNCE, H_KNOWN, H_BORN,
-	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_BATCH, H_BATCH_PACKED, H_TELL
+	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_TELL
 };
 
 /** Entries of the table for elements whose calls do not simply go to their home. From WAY_LEASE on

@@ -2,7 +2,7 @@
 /*
  * bulk.h: the room place/rest/: moves elements in bulk, while nothing of their array is under way.
  *
- *	rest.c     what a collection allows while nothing of it is under way
+ *	rest.c     what a collection allows while nothing of it is under way; the part
  *	bulk.c     its elements move together, with their seats where that can be
  *	bulk_leave.c  the plan of that is carried out
  *	bulk_come.c   all that were to come have come
@@ -12,6 +12,10 @@
 #define CK_BULK_H
 
 #include "../move/place_move.h"
+
+enum { PART_REST = 28 };
+/* Its handlers. */
+enum { H_BATCH, H_BATCH_PACKED };
 
 /** Of a collection on a PE, from its plan, or from an earlier first batch, until it is open. */
 struct bulk {

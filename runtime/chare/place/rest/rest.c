@@ -4,6 +4,7 @@
  * what can move.
  */
 #include "bulk.h"
+#include "../../core/shape.h"
 
 void place_close(struct pe *pe, struct collection *c)
 {
@@ -64,3 +65,30 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 		return "it holds ends of channels";
 	return NULL;
 }
+
+/* ---- the part -------------------------------------------------------------------------------- */
+
+static void rest_describe(struct pe *pe, struct csd_told *to)
+{
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++)
+		if (((const struct collection *)s->value)->type)
+			bulk_describe((const struct collection *)s->value, to);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_BATCH] = { "ck.moves", batch_arrived, .apart = false },
+	[H_BATCH_PACKED] = { "ck.moves.packed", batch_packed_arrived,
+			     .shape = { .least = sizeof(struct batch_msg), CK_SHAPE_ID(struct batch_msg, coll),
+					.misfit = batch_misfit } },
+};
+
+/* What it keeps of a collection stands in struct place_coll. */
+const struct ck_part rest_part = {
+	.name = "rest",
+	.number = PART_REST,
+	.handlers = CK_LIST(handlers),
+	.watch.fini = bulk_fini,
+	.describe = rest_describe,
+};
