@@ -66,15 +66,10 @@ $(CUT_BIN): $(CUT_BIN).o $(filter-out %/main.o,$(CKCI_OBJ))
 
 # Programs that call what is inside of the library.
 INSIDE   := $(patsubst %,$(B)/tests/programs/%,atrest ends_rest)
+$(filter-out $(INSIDE),$(PROG_BINS)): $(LIB)
 $(UNIT_BINS) $(INSIDE): $(LIB_ALL)
-$(UNIT_BINS) $(INSIDE): %: %.o
+$(UNIT_BINS) $(PROG_BINS): %: %.o
 	$(link_program)
-# The others are linked to the shared library, which takes a fifth of the time and a tenth of the disk; the examples are not.
-OUTSIDE  := $(filter-out $(INSIDE),$(PROG_BINS))
-up_from   = $(subst $(space),/,$(patsubst %,..,$(subst /, ,$(patsubst $(B)/%,%,$(@D)))))
-$(OUTSIDE): %: %.o $(if $(WITHOUT),$(LIB),$(B)/libchard.so)
-	$(say) LINK $@
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(if $(WITHOUT),$(LIB) $(LIBS),-L$(B) -lchard -Wl$(comma)-rpath$(comma)'$$ORIGIN/$(up_from)' -pthread)
 # Their flags stand here.
 $(addsuffix .o,$(UNIT_BINS) $(PROG_BINS) $(FUZZ_BINS) $(RIG_LINK) $(CUT_BIN)): tests/rules.mk
 
