@@ -20,7 +20,7 @@ FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
 
 .PHONY: tests fuzz-bins check check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
-tests: $(if $(SANITIZE),,lib) tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN))) examples \
+tests: $(if $(filter-out thread,$(SANITIZE)),,lib) tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN))) examples \
 	$(if $(SANITIZE)$(WITHOUT),,bench-bins) \
 	$(if $(WITHOUT),,fuzz-bins) $(FAIL_SO) $(RIG_LINK)
 fuzz-bins: $(FUZZ_BINS)

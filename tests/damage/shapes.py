@@ -438,7 +438,9 @@ def said(options, what):
     reason = re.search(r'does not fit: (.*); it was damaged on its way', run.stderr)
     if run.returncode:
         return f'exit code {run.returncode}: {run.stderr[-500:]}'
-    return reason[1] if reason else run.stderr.strip()
+    # A harness by clang is libFuzzer's, which says what it does.
+    return reason[1] if reason else re.sub(r'^(INFO: |\*\*\*|Running: |Executed |\S+: Running \d+ inputs ).*\n?', '', run.stderr,
+                                           flags=re.M).strip()
 
 
 def handlers():
