@@ -288,13 +288,23 @@ def test_hosts(tmp):
                     if middle[0] <= a <= middle[1])
         check(wrong <= bound + speed + 2, f'{name}: the times of the other host are recovered', wrong, bound)
         print(f'ok clocks of two hosts, {name}: wrong by {wrong} ns at most, round trips allow {bound} ns')
-    shutil.copytree(folder, f'{folder}-three')
-    _, missing, _ = check_hosts(plain, f'{folder}-three', {1: (b'another1', lambda t: t + hour),
-                                                           2: (b'another2', lambda t: t + 5 * hour)})
-    # Those between the two others, whose times are each fitted to ours alone, may seem to go back: more of them, the slower
-    # the round trips are, and thus beside other programs. They are a third.
-    check(missing < n // 3, 'hardly any arrow of three hosts is lost', missing, n)
-    print(f'ok clocks of three hosts: {missing} arrows are lost')
+    print(f'ok clocks of three hosts: {three_hosts(tmp)} arrows are lost')
+
+
+def three_hosts(tmp):
+    """Arrows that are lost. Beside four compilers a job lost 380 of its 8,500, as its round trips were slow, and by itself none;
+    so there are three tries."""
+    hour = 3600 * 10 ** 9
+    for attempt in range(3):
+        folder = f'{tmp}/three{attempt}'
+        job(folder, (3, 1), TRACED, '700')
+        plain, _ = convert(folder)
+        n = len(messages_of(plain, 1))
+        _, missing, _ = check_hosts(plain, folder, {1: (b'another1', lambda t: t + hour), 2: (b'another2', lambda t: t + 5 * hour)})
+        if missing < n // 20:
+            break
+    check(missing < n // 20, 'hardly any arrow of three hosts is lost', missing, n)
+    return missing
 
 
 def read_start(file):
