@@ -10,8 +10,7 @@
 #include "ends/channel.h"
 #include "ends/sender.h"
 
-/* ---- how long a channel has been armed
- * --------------------------------------------------------- */
+/* ---- how long a channel has been armed ------------------------------------------------------- */
 
 /** The looks' data of a channel. A ready reads no clock, so the time of the first look that found
  * the channel armed is used: it was armed then, or before. */

@@ -46,8 +46,7 @@ static bool lies_in(const struct search *s, const void *p)
 	return from && (uintptr_t)p - (uintptr_t)s->pieces[from - 1].at < s->pieces[from - 1].bytes;
 }
 
-/* ---- buffers, and arguments of functions
- * ------------------------------------------------------ */
+/* ---- buffers, and arguments of functions ----------------------------------------------------- */
 
 static bool receiver_lies_in(const struct search *s, const struct direct_channel_hot *hot)
 {

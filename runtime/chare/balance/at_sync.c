@@ -187,8 +187,7 @@ static void decide(struct pe *pe, struct collection *c, const struct sync_sums *
 		all_there(pe, c, all);
 }
 
-/* ---- all have called
- * -------------------------------------------------------------------------- */
+/* ---- all have called ------------------------------------------------------------------------- */
 
 static void maybe_answer(struct pe *pe, struct collection *c)
 {
@@ -365,8 +364,7 @@ static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 	maybe_answer(pe, c);
 }
 
-/* ---- messages
- * --------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 {
@@ -429,8 +427,7 @@ void sync_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-/* ---- the first sync
- * --------------------------------------------------------------------------- */
+/* ---- the first sync -------------------------------------------------------------------------- */
 
 /* The PE's earlier work is no load, like constructors: the main chare may have read files. */
 static void first_known(struct pe *pe, struct collection *c)

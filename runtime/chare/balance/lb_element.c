@@ -89,8 +89,7 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj)
 	sync_check_soon(pe, obj->coll);
 }
 
-/* ---- for programs
- * ----------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static struct ck_obj *check_self(struct pe *pe, void *self, const char *what)
 {

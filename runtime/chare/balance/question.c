@@ -65,8 +65,7 @@ static CkLBElement element_of(const struct collection *c, const struct elem_reco
 	return e;
 }
 
-/* ---- the input
- * -------------------------------------------------------------------------------- */
+/* ---- the input ------------------------------------------------------------------------------- */
 
 void question_free(struct question *q)
 {
@@ -139,8 +138,7 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 		question_edges(p, q);
 }
 
-/* ---- the result
- * ------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static void dump(struct pe *pe, const struct collection *c, const CkLBStats *s)
 {

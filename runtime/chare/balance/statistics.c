@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* ---- this PE's measurements
- * ------------------------------------------------------------------- */
+/* ---- this PE's measurements ------------------------------------------------------------------ */
 
 struct pace sync_pace(struct pe *pe, const struct collection *c)
 {

@@ -272,8 +272,7 @@ void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m)
 	}
 }
 
-/* ---- checks of messages from other processes
- * -------------------------------------------------- */
+/* ---- checks of messages from other processes ------------------------------------------------- */
 
 static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, const void *at)
 {

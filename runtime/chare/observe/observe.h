@@ -50,8 +50,9 @@ void observe_join(struct node *node, int part, const struct observer *o);
 int observe_program(struct node *node);
 
 /** Observe the collection from now on. A part that observes all collections calls this in its
- * watches `constructed` and `created`. / Stop, if the caller is the only observer. */
+ * watches `constructed` and `created`. */
 void observe_coll(struct pe *pe, struct collection *c);
+/** Stop, if the caller is the only observer. */
 void observe_coll_not(struct pe *pe, struct collection *c);
 /** A part's number for the elements of a collection that is observed. */
 int observe_elements(const struct collection *c, int part);

@@ -73,8 +73,7 @@ struct contributed contribution_read(struct pe *pe, struct ck_env *env, int from
 				     callback_at(env), index, 0, 0 };
 }
 
-/* ---- checks of messages from other processes
- * -------------------------------------------------- */
+/* ---- checks of messages from other processes ------------------------------------------------- */
 
 size_t values_bytes(const struct reducer *how, uint64_t count)
 {

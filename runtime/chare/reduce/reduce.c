@@ -11,8 +11,7 @@
 
 #include <stdlib.h>
 
-/* ---- called by elements
- * ----------------------------------------------------------------------- */
+/* ---- called by elements ---------------------------------------------------------------------- */
 
 static void check_contributor(struct pe *pe, const struct collection *c, const struct reducer *how,
 			      CkReduction op)

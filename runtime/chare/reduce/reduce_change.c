@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* ---- notices of reductions
- * -------------------------------------------------------------------- */
+/* ---- notices of reductions ------------------------------------------------------------------- */
 
 void start_arrived(struct pe *pe, struct cmi_msg *m)
 {
@@ -38,8 +37,7 @@ void start_arrived(struct pe *pe, struct cmi_msg *m)
 	csd_msg_free(pe, m);
 }
 
-/* ---- who must be told
- * ------------------------------------------------------------------------- */
+/* ---- who must be told ------------------------------------------------------------------------ */
 
 /** The sender has elements again, or none left. */
 struct empty_msg {
@@ -157,8 +155,7 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 		say(pe, c, true);
 }
 
-/* ---- seats move in bulk
- * ----------------------------------------------------------------------- */
+/* ---- seats move in bulk ---------------------------------------------------------------------- */
 
 void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {

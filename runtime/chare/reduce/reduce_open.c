@@ -12,8 +12,7 @@
 #include "reduce_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
-/* ---- reductions that are over here
- * ------------------------------------------------------------ */
+/* ---- reductions that are over here ----------------------------------------------------------- */
 
 bool reduction_is_done(const struct collection *c, uint32_t no)
 {

@@ -9,8 +9,7 @@
 
 #include <stdio.h>
 
-/* ---- targets
- * ---------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static bool is_own_element(const struct collection *c, const CkCallback *cb)
 {
@@ -112,8 +111,7 @@ void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool
 	hand_out(pe, c, r, in_handler);
 }
 
-/* ---- from PE 0 to the target
- * ------------------------------------------------------------------ */
+/* ---- from PE 0 to the target ----------------------------------------------------------------- */
 
 /* To elements of the reduction's own collection. The message carries the number of the
  * reduction. */
@@ -178,8 +176,7 @@ void result_arrived(struct pe *pe, struct cmi_msg *m)
 	hand_out(pe, c, r, false);
 }
 
-/* ---- early checks
- * ----------------------------------------------------------------------------- */
+/* ---- early checks ---------------------------------------------------------------------------- */
 
 _Noreturn static void wrong_reduction(struct pe *pe, const struct contributed *in,
 				      const CkGenChare *from)

@@ -420,8 +420,7 @@ static void befores_came(struct pe *pe, struct collection *c, struct reduction *
 	scan_close(pe, c, s);
 }
 
-/* ---- messages from other PEs
- * ------------------------------------------------------------------ */
+/* ---- messages from other PEs ----------------------------------------------------------------- */
 
 static void part_came(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
 {
@@ -501,8 +500,7 @@ static void scan_check(struct pe *pe, const struct collection *c, const struct r
 		elements_change(pe, c);
 }
 
-/* ---- seats move in bulk
- * ----------------------------------------------------------------------- */
+/* ---- seats move in bulk ---------------------------------------------------------------------- */
 
 static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {

@@ -346,8 +346,7 @@ void CkSectionDestroy(CkSection section)
 	section_post(pe, section_root(section.id), section.id, SECTION_DESTROY, env_new(pe, 0, 0));
 }
 
-/* ---- other messages
- * --------------------------------------------------------------------------- */
+/* ---- other messages -------------------------------------------------------------------------- */
 
 /* Answer a PE that asked because it does not know a section to which one of its elements
  * contributed. If the PE has members, the list is under way to it; if not, the job aborts. */

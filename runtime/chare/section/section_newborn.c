@@ -42,8 +42,7 @@ struct section_newborn {
 	struct not_for *of;       /* ours: [n] */
 };
 
-/* ---- sections without members on this PE
- * ------------------------------------------------------- */
+/* ---- sections without members on this PE ----------------------------------------------------- */
 
 struct section *section_heard_of(struct pe *pe, uint64_t id)
 {

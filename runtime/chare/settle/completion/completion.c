@@ -370,8 +370,7 @@ static void completion_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-/* ---- for programs
- * ----------------------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------------------- */
 
 static void check_number(struct pe *pe, const char *what, long n)
 {
