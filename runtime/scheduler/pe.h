@@ -79,9 +79,9 @@ struct pe {
 	int local;                         /* number within the node */
 	struct node *node;
 	struct cmi_pe *wire;
-	int n_layers;                      /* of the node's, those that run here */
 	int (*poll)(struct pe *pe);        /* node->up.poll while its layer runs here, else NULL */
 	bool network;                      /* other nodes exist */
+	int n_layers;                      /* of the node's, those that run here */
 	void *layer[CSD_SLOTS];            /* the layers' own, each its slot */
 
 	/* Written by the PE's own thread only. */
