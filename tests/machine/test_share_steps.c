@@ -235,6 +235,8 @@ static int node_main(void)
 
 	a_message_before_the_sleep_is_seen(&p);
 	fact(&p, "a message on the stack before the sleep is seen");
+	a_message_before_the_sleep_is_seen(&p);
+	fact(&p, "a PE that did not fall asleep is woken by nobody");
 	a_message_wakes_a_sleeper_once(&p, SMALL);
 	a_message_wakes_a_sleeper_once(&p, LARGE);
 	fact(&p, "a message on the stack wakes a sleeper, once");

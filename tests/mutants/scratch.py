@@ -47,7 +47,7 @@ def targets_of(case, build):
     """What make must build for a case: the files of the build folder that its command and environment name."""
     words = ' '.join([*case.command, *case.env.values()])
     found = set(re.findall(rf'(?<![\w./-]){build}/[\w./-]+', words))
-    if f'-b {build}' in words:  # a script that chooses programs itself
+    if re.search(rf'(?<![\w./-]){build}(?![\w./-])', words):  # a script that chooses programs itself
         found.add('tests')
     return found | {f'{build}/bin/ckrun'}
 
