@@ -30,7 +30,7 @@ NEVER = 0x70000000
 # Of an element that moves (struct packed in travel.c); CALL is where its first call stands in ck.move.packed-131.
 SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 352
 IN_BATCH = 48                  # the image in ck.moves.packed-1
-CELLS_COLL, GRID_COLL, TEAM_COLL, NOMADS_COLL = 2, 3, 6, 16   # numbers of the zoo's collections
+CELLS_COLL, GRID_COLL, TEAM_COLL, NOMADS_COLL, ROVERS_COLL = 2, 3, 6, 16, 17   # numbers of the zoo's collections
 NAMED, JOIN_BYTES = 15, 416    # the part of named channels; a JOIN, which is longer than other words
 
 FLAGS_WRONG = 'its flags are not those of such messages'
@@ -188,7 +188,9 @@ TABLE = [
     (seed('ck.element-013', u64(88, 72)), MESSAGE),
     (seed('ck.element-038'), None),
     (seed('ck.element-038', u32(64, NEVER)), OUTSIDE),
-    # To an element that has come here from elsewhere.
+    # To an element that has come here from elsewhere; calls of the nomads may have to wait for a condition.
+    (zeros('ck.element', 88, u64(COLL, ROVERS_COLL), u64(PLACE, 3), u16(ENTRY, 2), u32(64, 1)), None),
+    (zeros('ck.element', 88, u64(COLL, ROVERS_COLL), u64(PLACE, 3), u16(ENTRY, 2), u32(64, NEVER)), OUTSIDE),
     (zeros('ck.element', 84, u64(COLL, NOMADS_COLL), u64(PLACE, 1), u16(ENTRY, 1), u32(76, 1)), None),
     (zeros('ck.element', 84, u64(COLL, NOMADS_COLL), u64(PLACE, 1), u16(ENTRY, 1), u32(76, NEVER)), OUTSIDE),
     (seed('ck.batch-078', size=66), 'its calls do not lie within it'),
