@@ -135,14 +135,16 @@ void Cell_on_start(Cell *self)
 	Cell_hop(neighbour(self, 1), n_calls - 1);
 	self->received = CkDirect_alloc(DOUBLES * sizeof *self->received);
 	self->in = CkDirect_createHandle(self->received, DOUBLES * sizeof *self->received, UINT64_MAX, arrived, self);
-	Cell_take(neighbour(self, -1), self->in);
+	Cell_take(neighbour(self, -1), self->in, 2, (int[]){ 3, 4 });
 	Cell_outer(Cell_thisElement(self));
 	Cell_nap(Cell_thisElement(self));
 	Brief_ckNew(CK_PE_ANY);
 }
 
-void Cell_on_take(Cell *self, CkDirectHandle h)
+/* With an array, because an observer hears of such calls from other processes in a way of their own. */
+void Cell_on_take(Cell *self, CkDirectHandle h, int n, const int *v)
 {
+	CHECK(n == 2 && v[0] == 3 && v[1] == 4);
 	self->out = h;
 	CkDirect_assocLocalBuffer(&self->out, self->sent, sizeof self->sent);
 	if (n_puts)
