@@ -21,6 +21,7 @@
  *   ignore N        ignore signal N
  *   lines N         print N lines of 60 characters, in odd pieces
  *   moan N          print N lines on stderr, each by itself, as a back-trace does
+ *   hold            stop ckrun for 0.2 s
  *   child FILE      leave a child that sleeps and holds the pipes; its pid to FILE
  *   leak            whether a child finds an inherited PMI socket or its variable
  *   pid FILE        write our pid to FILE.RANK
@@ -156,6 +157,19 @@ static void lines(int rank, long n)
 	free(all);
 }
 
+/* What we write meanwhile, and what we tell ckrun, it finds at once. */
+static void hold_ckrun(void)
+{
+	const pid_t ckrun = getppid();
+
+	kill(ckrun, SIGSTOP);
+	if (fork() == 0) {
+		usleep(200000);
+		kill(ckrun, SIGCONT);
+		_exit(0);
+	}
+}
+
 static void leave_child(const char *file, int rank)
 {
 	pid_t pid = fork();
@@ -206,6 +220,8 @@ static int plain_word(struct boot **b, const char *w)
 	} else if (!strcmp(w, "finish")) {
 		boot_finish(*b);
 		*b = NULL;
+	} else if (!strcmp(w, "hold")) {
+		hold_ckrun();
 	} else if (!strcmp(w, "sleep")) {
 		for (;;)
 			pause();
@@ -264,7 +280,7 @@ int main(int argc, char **argv)
 		bool skip = false;
 		if (argv[i][0] == '@')
 			skip = atoi(argv[i++] + 1) != rank;
-		static const char *const plain[] = { "join", "fence", "rules", "finish", "sleep",
+		static const char *const plain[] = { "join", "fence", "rules", "finish", "hold", "sleep",
 						     "env", "leak", "twice", "reader" };
 		bool has_arg = true;
 		for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)

@@ -329,6 +329,10 @@ run -n 4 "$NODE" join fence moan 300 abort 9
 fact "all nodes abort at once: ckrun's line comes behind the back-trace, whole" \
 	eval 'ended 9 "aborted with code 9" && tail -1 "$dir/err" | grep -q "^ckrun: " &&
 	grep -q "^node: line 299$" "$dir/err"'
+run -n 1 "$NODE" join fence hold moan 300 abort 9
+fact "a back-trace that ckrun finds together with the abort comes before its line, whole" \
+	eval 'ended 9 "aborted with code 9" && tail -1 "$dir/err" | grep -q "^ckrun: " &&
+	grep -q "^node: line 299$" "$dir/err"'
 run -n 2 sh -c '[ $PMI_RANK = 1 ] || sleep 9; echo last words; exit 3'
 fact "last words come before ckrun's line" \
 	eval 'ended 3 "exit code 3" && grep -qx "last words" "$dir/out"'
