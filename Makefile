@@ -221,7 +221,7 @@ $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_O
 $(B)/bench/collectives.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
-$(B)/runtime/machine/boot/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
+$(B)/runtime/machine/boot/pmix/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
 $(B)/bench/strategies: $(B)/bench/lb_read.o

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pmi1_server.c: the launcher's side of the PMI-1 wire, whose words are listed at the head of
- * runtime/machine/boot/boot_pmi1.c. Programs built with MPICH can be started, too; requests to
+ * runtime/machine/boot/pmi1/boot_pmi1.c. Programs built with MPICH can be started, too; requests to
  * publish names or to spawn processes are answered with an error.
  *
  * One word is an extension: "ck_getall=1" in the reply to get_maxes offers "cmd=ck_getall from=E",

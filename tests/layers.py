@@ -42,7 +42,7 @@ LAYERS = {
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
-    'runtime/machine': ['tools', 'base', 'boot', 'start', 'shm', 'alive', 'alive/hosts', 'ucx', 'local'],
+    'runtime/machine': ['tools', 'base', 'boot', 'boot/pmi1', 'boot/pmix', 'start', 'shm', 'alive', 'alive/hosts', 'ucx', 'local'],
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],
@@ -90,12 +90,12 @@ INCLUDES = {
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],
     'tests/rig': [],
-    'tests/launcher': ['boot.h', 'cmi_alloc.h'],
+    'tests/launcher': ['boot.h', 'launcher.h', 'cmi_alloc.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
     'tests/damage': ['runtime/machine/shm/flip.h', 'runtime/machine/shm/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
     'tests/torture': ['ck.h'],
     'tests/fuzz': ['ci-compiler/*', 'launcher/launch.h', 'ck.h', 'ckgen.h', 'ckdirect.h', 'chare_layer.h',
-                   'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'runtime/machine/boot/boot_int.h',
+                   'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'boot_pmi1.h',
                    'runtime/scheduler/*', *MACHINE],
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],

@@ -15,7 +15,8 @@ the object files of BUILD, but for those with the tables. In each setting
     one room is left out only those are tried that go when all are: what needs none of them needs not this one;
   - the linker names a room that is left out for each program that is not built;
   - hello runs in one process and in two, stencil and matmul with messages and with channels, two programs insert and
-    destroy elements, and unit tests pass.
+    destroy elements, and unit tests pass. Without the client by which ckrun starts nodes all are one process, which has
+    as many PEs.
 
 --one takes out a room that WORD draws (or the name of the commit), and all. --room takes out this one. --lists only
 compares the lists, --spine prints the folders of the spine, and their lines. The exit code is 0 when all is so.
@@ -51,14 +52,16 @@ SHARED_FOLDERS = ['runtime', 'tests', 'examples', 'ci-compiler', 'launcher', 'tr
 # By this word the linker names the room (runtime/left_out.awk).
 NAMES_ROOM = 'chard_has_been_built_without_the_room_'
 PUBLIC = '(Ck|Csd|Cth|Cmi|Ccd|pup_)'
-# What runs in each setting: arguments of ckrun, the program with its own, and what it prints.
+# By it ckrun starts the nodes of a job.
+CKRUNS_ROOM = 'runtime/machine/boot/pmi1'
+# What runs in each setting: PEs, the program with its arguments, and what it prints.
 RUNS = [
-    ('', 'examples/hello/hello 5', '^The ring counts 50 for 5 elements$'),
-    ('-n 2', 'examples/hello/hello 5', '^The ring counts 50 for 5 elements$'),
-    ('-n 2', 'examples/stencil/stencil --domain 18x16x17 --chares 2x3x2 --iters 20 --verify', '^stencil verified yes$'),
-    ('-n 4', 'examples/matmul/matmul --n 72 --p 3 --iters 4 --verify', '^matmul verified yes$'),
-    ('-n 2', 'tests/programs/insert', '^insert '),
-    ('-n 2', 'tests/programs/delete', '^delete '),
+    (1, 'examples/hello/hello 5', '^The ring counts 50 for 5 elements$'),
+    (2, 'examples/hello/hello 5', '^The ring counts 50 for 5 elements$'),
+    (2, 'examples/stencil/stencil --domain 18x16x17 --chares 2x3x2 --iters 20 --verify', '^stencil verified yes$'),
+    (4, 'examples/matmul/matmul --n 72 --p 3 --iters 4 --verify', '^matmul verified yes$'),
+    (2, 'tests/programs/insert', '^insert '),
+    (2, 'tests/programs/delete', '^delete '),
 ]
 # Targets that RUNS needs.
 BASIC = [program.split()[0] for _, program, _ in RUNS]
@@ -236,10 +239,12 @@ class Setting:
             self.say(f'{" ".join(command)}: exit {process.returncode}\n' + said[-1000:])
 
     def run_programs(self, programs, tests):
-        for launcher, program, expected in RUNS:
+        for pes, program, expected in RUNS:
             words = program.split()
-            start = [f'{self.build}/bin/ckrun', *launcher.split()] if launcher else []
-            self.run([*start, f'{self.build}/{words[0]}', *words[1:]], expected)
+            start = [f'{self.build}/bin/ckrun', '-n', str(pes)]
+            if CKRUNS_ROOM in self.gone:
+                start = ['env', f'CK_PES={pes}']
+            self.run([*(start if pes > 1 else []), f'{self.build}/{words[0]}', *words[1:]], expected)
         failing = tests.of(self.gone, tests.need)
         units = [p for p in programs if '/test_' in p and p not in failing and os.path.exists(f'{self.build}/{p}')]
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as several:

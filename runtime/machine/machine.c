@@ -11,6 +11,7 @@
 
 #include "bind.h"
 #include "boot/boot.h"
+#include "boot/launcher.h"
 #include "base/cmi_alloc.h"
 #include "base/cmi_env.h"
 #include "exchange.h"
@@ -34,6 +35,7 @@
 #define ADDRESS(ops) &ops,
 static const struct cmi_ops *const back_ends[] = { NETWORK(ADDRESS) ADDRESS(loop_ops) };
 static const struct host_watch *const host_watches[] = { HOST_WATCH(ADDRESS) NULL };
+static const struct launcher *const launchers[] = { LAUNCHER(ADDRESS) NULL };
 
 /** A network under a launcher, loopback without one; CK_MACHINE overrides that, for tests;
  * *asked_p: whether it does. A library without any network uses the memory of one host
@@ -130,7 +132,7 @@ static int join_job(struct cmi *m)
 	if (m->o.net)
 		return join_net(m);
 	m->ask_end = boot_abort;
-	rc = m->o.boot ? boot_host_init(m->o.boot, &m->boot) : boot_init(&m->boot);
+	rc = m->o.boot ? boot_host_init(m->o.boot, &m->boot) : boot_init(launchers, &m->boot);
 	if (rc)
 		return rc;
 	choose_ops(m, &asked);

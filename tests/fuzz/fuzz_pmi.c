@@ -14,7 +14,7 @@
 
 #include "../../launcher/launch.h"
 #include "../../runtime/machine/boot/boot.h"
-#include "../../runtime/machine/boot/boot_int.h"
+#include "../../runtime/machine/boot/pmi1/boot_pmi1.h"
 #include "../../runtime/machine/base/cmi_env.h"
 
 #include <setjmp.h>

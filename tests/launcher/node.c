@@ -4,6 +4,7 @@
  * say, in order; "@R" before a word means on rank R only:
  *
  *   join            boot_init; without it the program never uses PMI
+ *   bare            as join, as a library without the clients of launchers does it
  *   fence           boot_fence, 10 s
  *   late N          boot_fence, N ms, to which not everybody comes
  *   exchange N      every rank puts N bytes, fences, gets and checks everybody's
@@ -27,6 +28,7 @@
  *   pid FILE        write our pid to FILE.RANK
  */
 #include "../../runtime/machine/boot/boot.h"
+#include "../../runtime/machine/boot/launcher.h"
 #include "../../runtime/machine/base/cmi_alloc.h"
 
 #include <errno.h>
@@ -204,12 +206,16 @@ static void print_env(void)
 	fflush(stdout);
 }
 
+static const struct launcher *const clients[] = { &pmi1_launcher, &pmix_launcher, NULL };
+
 /** The words without an argument. */
 static int plain_word(struct boot **b, const char *w)
 {
 	if (!strcmp(w, "join")) {
-		int rc = boot_init(b);
-		if (rc)
+		if (boot_init(clients, b))
+			exit(77);
+	} else if (!strcmp(w, "bare")) {
+		if (boot_init(clients + 2, b))
 			exit(77);
 	} else if (!strcmp(w, "fence")) {
 		require(boot_fence(*b, 10000), "fence");
@@ -280,7 +286,7 @@ int main(int argc, char **argv)
 		bool skip = false;
 		if (argv[i][0] == '@')
 			skip = atoi(argv[i++] + 1) != rank;
-		static const char *const plain[] = { "join", "fence", "rules", "finish", "hold", "sleep",
+		static const char *const plain[] = { "join", "bare", "fence", "rules", "finish", "hold", "sleep",
 						     "env", "leak", "twice", "reader" };
 		bool has_arg = true;
 		for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++)

@@ -22,7 +22,7 @@ compile() { # output, flags
 	local out=$1
 	shift
 	${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -Wall -Wextra "$@" "$here"/node.c \
-		"$top"/runtime/machine/{boot/{boot,boot_pmi1,boot_pmix,boot_table},base/{cmi_env,say},tools/cmi_plain}.c -o "$out" -pthread
+		"$top"/runtime/machine/{boot/{boot,boot_table,pmi1/boot_pmi1,pmix/boot_pmix},base/{cmi_env,say},tools/cmi_plain}.c -o "$out" -pthread
 }
 headers=$(pkg-config --cflags-only-I pmix 2>/dev/null)
 # shellcheck disable=SC2086

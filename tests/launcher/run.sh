@@ -20,7 +20,7 @@ fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
 	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$here"/node.c \
-		"$top"/runtime/machine/{boot/{boot,boot_pmi1,boot_pmix,boot_table},base/{cmi_env,say},tools/cmi_plain}.c \
+		"$top"/runtime/machine/{boot/{boot,boot_table,pmi1/boot_pmi1,pmix/boot_pmix},base/{cmi_env,say},tools/cmi_plain}.c \
 		-o "$NODE" -pthread -ldl || exit 1
 fi
 
@@ -109,6 +109,13 @@ alone CK_BOOT=alone PMI_FD=77 PMI_RANK=0 PMI_SIZE=2 "$NODE" join exchange 9 fini
 fact "CK_BOOT=alone: a job of one all the same" ended 0 ""
 alone CK_BOOT=pmi1 "$NODE" join
 fact "CK_BOOT=pmi1 without a launcher: refused" refused "no launcher"
+names_room() {
+	[ $rc = 77 ] && [ "$(grep "^chard: " "$dir/err" | grep -c "speak $1 .*without the room boot/$2;")" = 1 ]
+}
+run -n 1 "$NODE" bare
+fact "PMI-1 without its client: refused, the room is named" names_room PMI-1 pmi1
+alone PMIX_NAMESPACE=x PMIX_RANK=0 "$NODE" bare
+fact "PMIx without its client: refused, the room is named" names_room PMIx pmix
 
 # ---- command line -----------------------------------------------------------------------
 for bad in "-n 0 x" "-n -2 x" "-n two x" "-n 2" "-n" "" "--ppn 1.5 x" "--bind moon x" \

@@ -570,7 +570,7 @@ def srun(kind):
 
 def speaks_pmix():
     """Whether the library has a client for PMIx, without which launchers that speak only that are refused."""
-    return os.path.exists('runtime/machine/boot/boot_pmix.c')
+    return os.path.exists('runtime/machine/boot/pmix/boot_pmix.c')
 
 
 def installed(program):

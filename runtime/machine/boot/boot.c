@@ -11,7 +11,7 @@
  * because '=' and blanks are the wire's own punctuation.
  */
 #include "boot.h"
-#include "boot_int.h"
+#include "launcher.h"
 #include "../base/cmi_alloc.h"
 #include "../base/cmi_env.h"
 #include "../base/say.h"
@@ -86,8 +86,7 @@ static int alone_init(struct boot **b_p)
 
 /* ---- the choice --------------------------------------------------------------------- */
 
-/** A launcher's variable as a number; `absent` when it is not set, -1 when it is no number. */
-static int launcher_number(const char *name, int absent)
+int launcher_number(const char *name, int absent)
 {
 	const char *s = getenv(name);
 	if (!s)
@@ -122,7 +121,7 @@ static int foreign_size(const char **who_p)
 	return 1;
 }
 
-static int refuse(const char *reason, const char *detail)
+int launcher_refuse(const char *reason, const char *detail)
 {
 	machine_say(
 		"%s%s; start the program with ckrun, mpiexec.hydra, Open MPI's mpirun, srun --mpi=pmi2 or srun "
@@ -131,9 +130,8 @@ static int refuse(const char *reason, const char *detail)
 	return -ENOTCONN;
 }
 
-/** Whether MPI is initialised in this process. Then a connection to the launcher is MPI's. All MPIs
- * have these two functions, of these types; a program without MPI has none. */
-static bool mpi_is_up(void)
+/* All MPIs have these two functions, of these types; a program without MPI has none. */
+bool mpi_is_up(void)
 {
 	int (*asked[2])(int *), yes[2] = { 0, 0 };
 	static const char *const names[2] = { "MPI_Initialized", "MPI_Finalized" };
@@ -146,67 +144,44 @@ static bool mpi_is_up(void)
 	return yes[0] && !yes[1];
 }
 
-/** Whether PMI_FD is the number of an open socket. Wrappers close it, and other jobs leave it
- * behind. */
-static bool pmi1_is_alive(void)
+bool pmi1_is_alive(void)
 {
 	struct stat st;
 	int fd = launcher_number("PMI_FD", -1);
 	return fd >= 0 && !fstat(fd, &st) && S_ISSOCK(st.st_mode);
 }
 
-static int pmi1_from_environment(struct boot **b_p)
-{
-	int fd = launcher_number("PMI_FD", -1);
-	int rank = launcher_number("PMI_RANK", -1);
-	int size = launcher_number("PMI_SIZE", -1);
-
-	if (fd < 0)
-		return refuse("no launcher's connection: PMI_FD is ", "not set or no number");
-	if (!pmi1_is_alive())
-		return refuse("PMI_FD is set but is no open socket: ",
-			      "a wrapper closed it, or it is left from another job");
-	if (rank < 0 || size < 1 || rank >= size)
-		return refuse("PMI_FD is set, but PMI_RANK or PMI_SIZE ",
-			      "is missing or makes no sense");
-	bool borrowed = mpi_is_up();
-	int rc = boot_pmi1_init(fd, rank, size, borrowed, b_p);
-	if (rc || borrowed)
-		return rc;
-	/* Our children do not inherit the socket. Without its number they start afresh. */
-	unsetenv("PMI_FD");
-	unsetenv("PMI_RANK");
-	unsetenv("PMI_SIZE");
-	return 0;
-}
-
-static bool pmix_is_named(void)
+bool pmix_is_named(void)
 {
 	return getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK");
-}
-
-static int pmix_from_environment(struct boot **b_p)
-{
-	if (!pmix_is_named())
-		return refuse("no launcher's connection: ", "PMIX_NAMESPACE or PMIX_RANK is not set");
-	int rc = boot_pmix_init(b_p);
-	if (rc || mpi_is_up())
-		return rc;
-	/* A child with these would act under our identity. */
-	unsetenv("PMIX_NAMESPACE");
-	unsetenv("PMIX_RANK");
-	return 0;
 }
 
 /* A launcher's variables are removed after the first time, and without them each process would
  * believe that it is alone. */
 static bool has_left; /* main thread; a job of a launcher's that this process has been in */
 
-/* An open socket was left for us on purpose, and needs no library, so it takes precedence. */
-int boot_init(struct boot **b_p)
+enum { PMI1, PMIX, ALONE, N_WAYS, FROM_LAUNCHER = N_WAYS };
+static const char *const words[N_WAYS] = { [PMI1] = "pmi1", [PMIX] = "pmix", [ALONE] = "alone" };
+
+/** Join a launcher's job by the client for it. The choice does not depend on which clients there
+ * are: another one, or none, would make this a job of other processes. */
+static int join_by(const struct launcher *const *clients, int way, struct boot **b_p)
 {
-	enum { PMI1, PMIX, ALONE, N_WAYS, FROM_LAUNCHER = N_WAYS };
-	static const char *const words[N_WAYS] = { [PMI1] = "pmi1", [PMIX] = "pmix", [ALONE] = "alone" };
+	static const char *const names[ALONE] = { [PMI1] = "PMI-1", [PMIX] = "PMIx" };
+
+	for (; *clients; clients++)
+		if (!strcmp((*clients)->word, words[way]))
+			return (*clients)->join(b_p);
+	machine_say("this library cannot speak %s with the launcher: it has been built without the room "
+		    "boot/%s; use one that has it, or run the program as one process, with +p N for its "
+		    "PEs (under a launcher: CK_BOOT=alone)",
+		    names[way], words[way]);
+	return -ENOTSUP;
+}
+
+/* An open socket was left for us on purpose, and needs no library, so it takes precedence. */
+int boot_init(const struct launcher *const *clients, struct boot **b_p)
+{
 	int way = cmi_env_word("CK_BOOT", words, N_WAYS, FROM_LAUNCHER);
 
 	if (way == ALONE)
@@ -218,16 +193,16 @@ int boot_init(struct boot **b_p)
 		return -EALREADY;
 	}
 	if (way == PMI1 || (way == FROM_LAUNCHER && pmi1_is_alive()))
-		return pmi1_from_environment(b_p);
+		return join_by(clients, PMI1, b_p);
 	if (way == PMIX || pmix_is_named())
-		return pmix_from_environment(b_p);
+		return join_by(clients, PMIX, b_p);
 	if (getenv("PMI_FD"))
-		return pmi1_from_environment(b_p); /* prints what is wrong with it */
+		return join_by(clients, PMI1, b_p); /* prints what is wrong with it */
 
 	const char *who;
 	if (foreign_size(&who) > 1)
-		return refuse(who, " is set, so a launcher started this process, "
-			      "but not one that this program can talk to");
+		return launcher_refuse(who, " is set, so a launcher started this process, "
+				       "but not one that this program can talk to");
 	return alone_init(b_p);
 }
 

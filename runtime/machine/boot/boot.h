@@ -13,12 +13,15 @@
 #include <stddef.h>
 
 struct boot;
+struct launcher;
 
 /** Join the job that the environment names: through PMI_FD if that is an open socket, else through
  * PMIx if PMIX_NAMESPACE and PMIX_RANK are set, alone (rank 0 of 1) without any sign of a launcher.
  * A launcher's variables without a service that answers are an error, never a silent job of one.
- * Returns 0, or a negative errno after printing the reason. */
-int boot_init(struct boot **b_p) __attribute__((warn_unused_result));
+ * `clients` are those that the library has, and then NULL. Returns 0, or a negative errno after
+ * printing the reason. */
+int boot_init(const struct launcher *const *clients, struct boot **b_p)
+	__attribute__((warn_unused_result));
 
 /** Join the job of a host program, by its functions; *h must stay valid. Checks their results. */
 struct cmi_host_boot;

@@ -9,7 +9,7 @@
  * one.
  */
 #include "boot.h"
-#include "boot_int.h"
+#include "launcher.h"
 #include "cmi.h"
 #include "../base/cmi_alloc.h"
 #include "../base/say.h"

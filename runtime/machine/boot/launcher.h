@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot_int.h: the interface between boot.c, which knows the published keys, and a wire client,
+ * launcher.h: the interface between boot.c, which knows the published keys, and a wire client,
  * which speaks the launcher's protocol. A wire moves short printable texts. boot.c cuts blobs into
  * such texts and joins them again, so no wire knows about blobs.
+ *
+ * The clients of launchers (pmi1/, pmix/) stand in a table that comes from rooms.list, so each can
+ * be left out.
  */
-#ifndef BOOT_INT_H
-#define BOOT_INT_H
+#ifndef LAUNCHER_H
+#define LAUNCHER_H
 
 #include <stdbool.h>
 
@@ -47,11 +50,27 @@ struct boot {
 	struct boot_table table; /* alone: all puts; PMI-1: results of bulk reads */
 };
 
-/** Greet the launcher over the socket `fd`, which the client owns from then on if that succeeds,
- * unless it is borrowed from MPI, which does init and finalize. */
-int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p);
+struct launcher {
+	const char *word; /* of CK_BOOT; also the client's folder */
+	/** Main thread. Join the job that the environment names. Returns 0, or a negative errno after
+	 * printing the reason. */
+	int (*join)(struct boot **b_p);
+};
 
-/** Greet the launcher that the variables PMIX_* name. Prints why when that fails. */
-int boot_pmix_init(struct boot **b_p);
+extern const struct launcher pmi1_launcher, pmix_launcher;
+
+/* What clients ask (boot.c). */
+
+/** A launcher's variable as a number; `absent` when it is not set, -1 when it is no number. */
+int launcher_number(const char *name, int absent);
+/** Whether PMI_FD is the number of an open socket. Wrappers close it, and other jobs leave it
+ * behind. */
+bool pmi1_is_alive(void);
+/** Whether PMIx has the variables that it needs. */
+bool pmix_is_named(void);
+/** Whether MPI is initialised in this process. Then a connection to the launcher is MPI's. */
+bool mpi_is_up(void);
+/** Print the two texts, and what starts a program; returns -ENOTCONN. */
+int launcher_refuse(const char *reason, const char *detail);
 
 #endif

@@ -17,16 +17,17 @@
  * ours sleeps on an eventfd and calls it; an abort writes to that descriptor and waits on another
  * one for a while.
  */
-#include "boot.h"
-#include "boot_int.h"
-#include "../base/cmi_alloc.h"
-#include "../base/say.h"
+#include "../boot.h"
+#include "../launcher.h"
+#include "../../base/cmi_alloc.h"
+#include "../../base/say.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #if !__has_include(<pmix.h>)
 
-int boot_pmix_init(struct boot **b_p)
+static int pmix_join(struct boot **b_p)
 {
 	(void)b_p;
 	machine_say(
@@ -45,7 +46,6 @@ int boot_pmix_init(struct boot **b_p)
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -466,7 +466,8 @@ static int join(struct pmix *p)
 	return watch_connection(p);
 }
 
-int boot_pmix_init(struct boot **b_p)
+/** Greet the launcher that the variables PMIX_* name. */
+static int pmix_join(struct boot **b_p)
 {
 	struct pmix *p = cmi_alloc_zero(1, sizeof *p, "start-up");
 	sigset_t old;
@@ -490,3 +491,19 @@ int boot_pmix_init(struct boot **b_p)
 }
 
 #endif
+
+/** By the variables that the launcher has set. */
+static int pmix_from_environment(struct boot **b_p)
+{
+	if (!pmix_is_named())
+		return launcher_refuse("no launcher's connection: ", "PMIX_NAMESPACE or PMIX_RANK is not set");
+	int rc = pmix_join(b_p);
+	if (rc || mpi_is_up())
+		return rc;
+	/* A child with these would act under our identity. */
+	unsetenv("PMIX_NAMESPACE");
+	unsetenv("PMIX_RANK");
+	return 0;
+}
+
+const struct launcher pmix_launcher = { .word = "pmix", .join = pmix_from_environment };

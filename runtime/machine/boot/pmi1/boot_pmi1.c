@@ -19,10 +19,11 @@
  * Every wait is bounded. After a broken or late answer the position in the stream is unknown, so
  * all later calls fail at once with -EPIPE.
  */
-#include "boot.h"
-#include "boot_int.h"
-#include "../base/cmi_alloc.h"
-#include "../base/say.h"
+#include "boot_pmi1.h"
+#include "../boot.h"
+#include "../launcher.h"
+#include "../../base/cmi_alloc.h"
+#include "../../base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -410,3 +411,31 @@ int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p)
 	*b_p = &p->base;
 	return 0;
 }
+
+/** By the variables that the launcher has set. */
+static int pmi1_from_environment(struct boot **b_p)
+{
+	int fd = launcher_number("PMI_FD", -1);
+	int rank = launcher_number("PMI_RANK", -1);
+	int size = launcher_number("PMI_SIZE", -1);
+
+	if (fd < 0)
+		return launcher_refuse("no launcher's connection: PMI_FD is ", "not set or no number");
+	if (!pmi1_is_alive())
+		return launcher_refuse("PMI_FD is set but is no open socket: ",
+				       "a wrapper closed it, or it is left from another job");
+	if (rank < 0 || size < 1 || rank >= size)
+		return launcher_refuse("PMI_FD is set, but PMI_RANK or PMI_SIZE ",
+				       "is missing or makes no sense");
+	bool borrowed = mpi_is_up();
+	int rc = boot_pmi1_init(fd, rank, size, borrowed, b_p);
+	if (rc || borrowed)
+		return rc;
+	/* Our children do not inherit the socket. Without its number they start afresh. */
+	unsetenv("PMI_FD");
+	unsetenv("PMI_RANK");
+	unsetenv("PMI_SIZE");
+	return 0;
+}
+
+const struct launcher pmi1_launcher = { .word = "pmi1", .join = pmi1_from_environment };
