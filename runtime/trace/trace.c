@@ -18,12 +18,12 @@
 enum {
 	MB_DEFAULT = 32,             /* a million records */
 	MB_MOST = 1 << 16,
-	/* Pairs of both clocks are at least this many ticks apart. The first ones come soon, so that the
-	 * rate of the counter is known for a job that is killed after milliseconds. */
+	/* Ticks between two readings of both clocks. The first readings follow soon, so that the counter's
+	 * rate is known even if the job is killed after milliseconds. */
 	MOMENT_FIRST = 1 << 20,
 	MOMENT_MOST = 1 << 28,
-	/* A pair is read again, at most this often, if more than this many ticks have passed between its
-	 * two halves: the thread has lost its core there, and the pair would give a wrong rate. */
+	/* Both clocks are read again, MOMENT_TRIES times at most, if reading took more than MOMENT_WIDE
+	 * ticks: the thread lost its core meanwhile, and such a pair would give a wrong rate. */
 	MOMENT_TRIES = 4,
 	MOMENT_WIDE = 2000,
 };
@@ -74,7 +74,7 @@ static void file_name(char *name, size_t len, const struct trace_options *o, int
 	snprintf(name, len, "%s/pe%d.trace", o->folder, pe);
 }
 
-/* PE 0 removes files of an earlier, larger job, so that the folder contains one job's. */
+/* PE 0 removes files of an earlier, larger job, so that all files are of one job. */
 static void remove_older(const struct trace_options *o, int from)
 {
 	char name[TRACE_TEXT + 32];
@@ -88,15 +88,15 @@ void trace_make_folder(const struct trace_options *o)
 {
 	char inside[TRACE_TEXT + 32], allowed[TRACE_TEXT];
 
-	snprintf(inside, sizeof inside, "%s/.", o->folder); /* of a file this is ENOTDIR */
+	snprintf(inside, sizeof inside, "%s/.", o->folder); /* ENOTDIR if it is a file */
 	if ((!mkdir(o->folder, 0777) || errno == EEXIST) && !access(inside, W_OK | X_OK))
 		return;
 	snprintf(allowed, sizeof allowed, "a folder in which files can be made (%s)", strerror(errno));
 	cmi_env_refuse("CK_TRACE", o->folder, allowed);
 }
 
-/* A new file: an existing one may still be mapped by a job that is ending. Its blocks are allocated
- * now, because a store into a page without disk space would be a SIGBUS. */
+/* The file is new, because an existing one may still be mapped by a job that is ending. Its blocks
+ * are allocated now: on a full disk, a later store would raise SIGBUS. */
 static int file_create(const char *name, size_t bytes)
 {
 	int fd, err;
@@ -236,13 +236,13 @@ bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, con
 	n->id = id;
 	n->bytes = (uint32_t)bytes;
 	memcpy(n->text, text, len);
-	/* Release: a reader of the size sees the name. */
+	/* Release: a reader that sees the size sees the name, too. */
 	atomic_store_explicit((_Atomic uint64_t *)&t->head->names_bytes, used + bytes,
 			      memory_order_release);
 	return true;
 }
 
-/* Equal texts at different addresses have one number. */
+/* Equal names at different addresses have one number. */
 static uint16_t event_number(const struct trace *t, const char *text)
 {
 	for (int i = 0; i < TRACE_EVENT_NAMES; i++)

@@ -44,8 +44,8 @@ struct trace {
 	uint64_t at, n;              /* next index, number of records */
 	uint64_t count;
 	bool ticks;
-	uint64_t moment_due;         /* ticks: the earliest time of the next pair of both clocks */
-	/* trace_take_moment. A pointer, so that writers of records can do without this room. */
+	uint64_t moment_due;         /* ticks: when both clocks are read next */
+	/* trace_take_moment, by a pointer, so that those who write records link without this folder. */
 	void (*take_moment)(struct trace *t, uint64_t ticks);
 	struct trace_head *head;
 	size_t bytes;                /* of the mapping */
@@ -60,18 +60,19 @@ struct trace_options trace_asked(void);
 /** Create the folder if necessary. If no file can be made there, the process ends with one line. */
 void trace_make_folder(const struct trace_options *o);
 
-/** Create the file <folder>/pe<N>.trace. `names`: bytes for names. NULL, with `why` filled in, on
- * failure. */
+/** Create the file <folder>/pe<N>.trace, with `names` bytes for names. On failure NULL, and the
+ * reason in `why`. */
 struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w,
 			   size_t names, char *why, size_t len);
-/** The PE has ended normally. */
+/** Close the file of a PE that has ended normally. */
 void trace_close(struct trace *t);
 
-/** Add a name. False: no space. */
+/** Add a name. False if there is no space. */
 bool trace_add_name(struct trace *t, enum trace_name_kind kind, uint16_t id, const char *text);
-/** The number of one of the program's names, which must not change; 0: there are too many. */
+/** The number of a name of the program, a constant text. 0 if there are too many names. */
 uint16_t trace_event(struct trace *t, const char *text);
 
+/** Read both clocks, and set when to do so next. `ticks`: now. */
 void trace_take_moment(struct trace *t, uint64_t ticks);
 
 static inline uint64_t trace_clock(const struct trace *t)
@@ -91,8 +92,8 @@ static inline struct trace_record *trace_next(struct trace *t, enum trace_kind k
 	return r;
 }
 
-/* Release: a reader of the file, even after its writer was killed, that sees the count sees the
- * record, too. On x86 it is a plain store. */
+/* Release: a reader of the file that sees the count sees the record, too, even if the writer has
+ * been killed. On x86 it is a plain store. */
 static inline void trace_done(struct trace *t, const struct trace_record *r)
 {
 	t->at = t->at + 1 == t->n ? 0 : t->at + 1;

@@ -8,10 +8,9 @@
  *   | head     | names ...      | ring of records, 32 bytes each      |
  *   +----------+----------------+-------------------------------------+
  *
- * The file is mapped while the PE runs, and each store goes straight into it, so its records
- * survive kill -9. Record number i is at i % n_records of the ring. `count` rises after a record is
- * complete; so if the ring has wrapped the oldest record may be half overwritten, and readers skip
- * it.
+ * The PE maps the file and stores records straight into it, so they survive kill -9. Record number
+ * i is at i % n_records of the ring. `count` rises after a record is complete. If the ring has
+ * wrapped, the oldest record may be half overwritten, and readers skip it.
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
@@ -25,51 +24,47 @@ enum { TRACE_VERSION = 1, TRACE_HEAD_BYTES = 4096, TRACE_TEXT = 1024, TRACE_HOST
 enum trace_kind {
 	TRACE_NONE,
 	TRACE_SEND,       /* a message leaves its sender [what: handler; pe: to; seq; bytes] */
-	TRACE_ARRIVE,     /* a message of another PE enters the run queue [handler; from; seq;
-			       * bytes] */
+	TRACE_ARRIVE,     /* a message of another PE enters the run queue [handler; from; seq; bytes] */
 	TRACE_HANDLE,     /* a message's handler begins [handler; from; seq; bytes] ... */
 	TRACE_HANDLE_END, /* ... and ends [handler] */
-	TRACE_TAKEN, /* a call was handled, and its entry has not begun: it waits, was forwarded or has
-			       * been taken by a `when` [handler; from; seq] */
-	TRACE_BEGIN,      /* an entry method begins [entry; from, -1: nobody; index; seq with
-			       * TRACE_DIRECT] ... */
+	/* A call was handled, and its entry has not begun: the call waits, was forwarded, or was taken by
+	 * a `when` [handler; from; seq]. */
+	TRACE_TAKEN,
+	/* An entry method begins [entry; from, -1: nobody; index; with TRACE_DIRECT: seq] ... */
+	TRACE_BEGIN,
 	TRACE_END,        /* ... and ends [entry] */
 	TRACE_IDLE,       /* the PE finds nothing to do ... */
 	TRACE_BUSY,       /* ... and finds something */
 	TRACE_PUT,        /* CkDirect_put [pe: to; seq: the put's number; bytes; value: channel] */
-	TRACE_PUT_BEGIN,  /* the function of a put that has come begins [as TRACE_PUT, without pe]
-			       * ... */
+	TRACE_PUT_BEGIN,  /* the function of a put that has come begins [as TRACE_PUT, no pe] ... */
 	TRACE_PUT_END,    /* ... and ends */
 	TRACE_RESUME,     /* a thread gets the PE [value: which] ... */
 	TRACE_SUSPEND,    /* ... and leaves it [value] */
 	TRACE_CREATE,     /* an element is made [entry: its constructor; index] */
-	TRACE_CONTRIBUTE, /* CkContribute [entry: the type's first; seq: number of the reduction;
-			       * index] */
+	TRACE_CONTRIBUTE, /* CkContribute [entry: the type's first; seq: the reduction's; index] */
 	TRACE_USER_BEGIN, /* CkTraceBegin [what: name] ... */
 	TRACE_USER_END,   /* ... CkTraceEnd */
 	TRACE_USER_MARK,  /* CkTraceMark [what: name] */
 	TRACE_USER_COUNTER, /* CkTraceCounter [what: name; value: a double] */
-	TRACE_ON,           /* CkTraceOn: from here on there are records again */
+	TRACE_ON,           /* CkTraceOn: records follow again */
 	TRACE_OFF,          /* CkTraceOff */
-	TRACE_LEAVE, /* an element leaves for another PE [entry: the type's first; pe: to, -1: not
-			       * known; index] */
-	TRACE_COME,  /* ... and has come there [entry; index] */
+	/* An element leaves for another PE [entry: the type's first; pe: to, -1: not known; index] ... */
+	TRACE_LEAVE,
+	TRACE_COME,         /* ... and has come there [entry; index] */
 	TRACE_KINDS
 };
 
 enum {
-	/* In records of messages. seq is a hash of the message's subject, because its head has no space
-	 * for a number: messages with equal pairs of PEs and seq are matched in their order. Without the
-	 * flag, seq is a number of the sender, different for each of its messages. */
+	/* In records of messages: seq is a hash of the message's subject, because its head has no space
+	 * for a number. Messages between the same two PEs with the same seq are matched in order. Without
+	 * the flag, seq is a number that the sender gives to no other message. */
 	TRACE_KEYED = 1,
-	/* TRACE_BEGIN: the message has just been handled, so that there is no TRACE_HANDLE or
-	 * TRACE_TAKEN. */
+	/* TRACE_BEGIN: its message has just been handled, without TRACE_HANDLE and TRACE_TAKEN. */
 	TRACE_DIRECT = 2,
-	/* TRACE_SEND: to any PE of the node of `pe`. TRACE_BEGIN with TRACE_DIRECT: it may have been sent
-	 * like that. */
+	/* TRACE_SEND: to any PE of the node of `pe`. TRACE_BEGIN with TRACE_DIRECT: perhaps sent so. */
 	TRACE_TO_NODE = 4,
-	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message has been handled before,
-	 * and has waited since then. */
+	/* TRACE_HANDLE, TRACE_TAKEN, TRACE_BEGIN with TRACE_DIRECT: the message was handled before, and
+	 * has waited since. */
 	TRACE_AGAIN = 8,
 };
 
@@ -82,13 +77,13 @@ struct trace_record {
 	union {
 		int32_t index[3];
 		struct {
-			uint32_t bytes;      /* UINT32_MAX: that or more */
+			uint32_t bytes;      /* UINT32_MAX: at least that */
 			uint32_t value[2];   /* one value of 8 bytes, low half first */
 		};
 	};
 };
 
-/** One moment by both clocks. */
+/** A moment on both clocks. */
 struct trace_moment {
 	uint64_t ticks, ns;   /* ns: CLOCK_MONOTONIC */
 };
@@ -99,14 +94,14 @@ struct trace_head {
 	uint64_t head_bytes, n_records;
 	int32_t pe, n_pes, node, n_nodes;
 	int32_t first_pe, pid;
-	uint64_t host_id;            /* equal for all PEs whose clocks are one clock */
+	uint64_t host_id;            /* equal for PEs that share a clock */
 	uint64_t start_real_ns;      /* CLOCK_REALTIME at `start` */
 	struct trace_moment start;
 	char host[TRACE_HOST];
 	char command[TRACE_TEXT];
 	_Alignas(64) uint64_t count; /* records written since the start */
 	uint64_t names_bytes;
-	struct trace_moment last;    /* the newest pair; equal to `start` in the first milliseconds */
+	struct trace_moment last;    /* the newest; `start` in the first milliseconds */
 	uint64_t ended;              /* 1: the PE has ended normally */
 };
 _Static_assert(sizeof(struct trace_head) <= TRACE_HEAD_BYTES, "the names begin behind it");
@@ -114,10 +109,10 @@ _Static_assert(sizeof(struct trace_record) == 32, "two on a cache line");
 
 enum trace_name_kind { TRACE_NAME_HANDLER, TRACE_NAME_ENTRY, TRACE_NAME_EVENT, TRACE_NAME_KINDS };
 
-/** One of the names, each at a multiple of 8 bytes. */
+/** A name, at a multiple of 8 bytes. */
 struct trace_name {
 	uint16_t kind, id;
-	uint32_t bytes;              /* of all of it, a multiple of 8 */
+	uint32_t bytes;              /* of the whole struct, a multiple of 8 */
 	char text[];                 /* ends with 0. An entry's is "Chare::entry" */
 };
 

@@ -48,31 +48,30 @@ void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_e
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The same behind its home. */
 const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m);
-/** The element is in its tables and not constructed: compare the stamp of its insertion, which is
- * taken off, with what this PE has delivered. / It is constructed, or destroyed already: tell its
- * creator what it has missed. */
+/** The element is in its tables and not constructed: take the stamp off its insertion, and compare
+ * it with what this PE has delivered. */
 struct newborn_birth newborn_begin(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** It is constructed, or destroyed already: tell its creator what it has missed. */
 void newborn_made(struct pe *pe, struct collection *c, const struct newborn_birth *b);
-/** Its slot has another object now: its stub, or the element that is back. / It is destroyed, and
- * its slot empty. */
+/** Its slot has another object now: its stub, or the element that is back. */
 void newborn_slot(struct ck_obj *obj);
+/** It is destroyed, and its slot is empty. */
 void newborn_gone(struct pe *pe, struct collection *c, CkIndex i);
 
 /** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
- * elements are to be passed over. / Which: set passed[ordinal] of those that do not get it, or not
- * yet. */
+ * elements are passed over. */
 bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env);
+/** Set passed[ordinal] of the elements that do not get it, or not yet. */
 void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed);
 
-/** An element that is a guest here gets one now. */
+/** A guest of this PE gets one now. */
 void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no);
 
 void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m);
 void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m);
 const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m);
 const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m);
-/** What a PE says when it has carried out another's insertion. / What the creator answers: a
- * broadcast, from behind its machine's head on. */
+/** A PE has carried out another's insertion. */
 struct inserted_msg {
 	struct cmi_msg head;
 	uint64_t coll;
@@ -81,6 +80,7 @@ struct inserted_msg {
 	uint32_t n;
 	struct span missed[];
 };
+/** The creator's answer: a broadcast, without its machine's head. */
 struct missed_msg {
 	struct cmi_msg head;
 	uint64_t coll;
@@ -98,9 +98,8 @@ struct newborn {
 	struct ck_obj *at;        /* what has its slot: the element, or a stub */
 	CkIndex index;            /* these two: as in struct indexed */
 	uint64_t no;              /* names it in this PE's part of the collection: never twice */
-	struct spans seen;        /* its creator had seen them, and they are still to come here */
-	struct spans missed;      /* they were delivered here before it was made, and its creator hands
-				   * them on */
+	struct spans seen;        /* by its creator; they are still to come here */
+	struct spans missed;      /* delivered here before it was made; its creator hands them on */
 	struct ck_env **held;     /* ours, referred to: of roots of which it misses some */
 	uint32_t n_held, cap_held;
 };
@@ -130,8 +129,9 @@ struct newborns {
 	struct spans ahead;       /* guests here have got them, and this PE is still to deliver them */
 	uint32_t n_kept, cap_kept, n_debts, cap_debts;
 };
-/** For the watchdog. / At the end of the job. */
+/** Describe them for the watchdog. */
 void newborns_describe(const struct collection *c, struct csd_told *to);
+/** Free them at the end of the job. */
 void newborns_fini(struct pe *pe, struct collection *c);
 
 #endif

@@ -24,12 +24,12 @@ struct hearers {
 struct observe_node {
 	const struct observer *observers[CK_PARTS]; /* by part */
 	int n;
-	/* [ck_node.n_chares], of each type. Before a table lie the hearers of its entries, backwards;
-	 * behind it the parts' numbers for elements, [CK_PARTS]. */
+	/* [ck_node.n_chares]: one for each type. The hearers of its entries lie before it, in reverse
+	 * order; the parts' numbers for elements, [CK_PARTS], behind it. */
 	CkGenEntry **tables;
 };
 
-/** A body, from its begin to its end. */
+/** A body that has begun and not ended. */
 struct observed_body {
 	const struct hearers *hearers;
 	union observe_own own[OBSERVERS];
@@ -68,8 +68,8 @@ static inline void tell_end(struct pe *pe, const struct hearers *h, int n, union
 
 enum told { CALL, REDUCED, ANSWER };
 
-/* n: the number of observers, since a constant costs less than h->n; 0: h->n. The stack may be a
- * thread's, so `now` may be another handler's when the entry has ended. */
+/* n is the number of observers where a constant saves the load of h->n, otherwise 0. `now` is not
+ * valid after the entry: on a thread's stack, another handler may run by then. */
 static inline void tell_around(void *self, void *payload, void *reply, enum told what, int n)
 {
 	struct pe *pe = csd_self();
@@ -115,7 +115,7 @@ static struct observed_body *body_new(struct pe *pe)
 	return b;
 }
 
-/* When a body begins, *own may be left from another PE of its element. */
+/* When a body begins, *own may be a leftover of the PE where its element was before. */
 static void body_observed(struct pe *pe, struct ck_obj *obj, uint32_t entry,
 			  enum ck_body_event event, void **own)
 {
@@ -151,8 +151,8 @@ static int *elements_of(const CkGenChare *type, const CkGenEntry *table)
 	return (int *)(uintptr_t)(table + type->n_entries);
 }
 
-/* `call` of an entry with a body, or of one that a `when` waits for, runs no handler. `came` is
- * NULL, so that delivery looks at the call, and calls `call`. */
+/* Entries with a body, and those that a `when` waits for, keep `call`, which runs no handler.
+ * Without `came`, delivery uses `call`. */
 static void observe_entry(CkGenEntry *e, struct hearers *h)
 {
 	h->call = e->call;

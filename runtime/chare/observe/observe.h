@@ -2,11 +2,11 @@
 /*
  * observe.h: the room observe/: observers are told when entry methods begin and end.
  *
- * Owns     a second table of each type's entries, in which functions of this room tell the
- *          observers and then call what the type's own table has. A collection that has this table
- *          is observed, from wherever its entries are called.
- * Called   by observers: while the node starts (observe_join), and before elements are constructed
- *          or come (observe_coll), on the PE of the collection.
+ * Owns     a second table of each type's entries: its functions tell the observers, and call the
+ *          function in the type's own table. A collection with this table is observed, no matter
+ *          who calls its entries.
+ * Called   by observers: while the node starts (observe_join), and on a PE before elements of the
+ *          collection are constructed or arrive there (observe_coll).
  * Calls    wait/, core/.
  *
  * Without observers no collection has such a table, and the room costs nothing.
@@ -33,28 +33,28 @@ union observe_own {
 struct observe_numbers { int entries, elements; };
 
 struct observer {
-	uint32_t except;          /* CKGEN_*: entries that have one of these do not concern it */
-	/** When the program is known, once for each type, in their order. NULL: it needs no numbers. */
+	uint32_t except;          /* CKGEN_*: entries with any of these flags are not observed */
+	/** Called once for each type, in order, when the program is known. NULL: needs no numbers. */
 	struct observe_numbers (*type)(struct node *node, const CkGenChare *type);
-	/** An entry with this number begins: `now` is what runs. Not those that run no handler, which are
-	 * [when] entries of bodies. A body may wait between begin and end; its PE is the same, since a
-	 * body that moves begins again, and has no end where it was. */
+	/** The entry with this number begins or ends; `now` describes the running call. [when] entries of
+	 * bodies run no handler and are not told. A body may wait in between, but stays on its PE: one
+	 * that moves begins again on its new PE, and does not end on the old one. */
 	void (*begin)(struct pe *pe, union observe_own *own, int number, const struct ck_running *now);
 	void (*end)(struct pe *pe, union observe_own *own);
 };
 
-/** While the node starts: a part observes. The caller keeps *o and does not change it. Higher parts
+/** Add an observer, while the node starts. The caller keeps *o and does not change it. Higher parts
  * are told of a begin first, and of an end last. */
 void observe_join(struct node *node, int part, const struct observer *o);
-/** When the program is known: make the tables. 0. */
+/** Make the tables when the program is known. Returns 0. */
 int observe_program(struct node *node);
 
 /** Observe the collection from now on. A part that observes all collections calls this in its
  * watches `constructed` and `created`. */
 void observe_coll(struct pe *pe, struct collection *c);
-/** Stop, if the caller is the only observer. */
+/** Stop observing it, if the caller is the only observer. */
 void observe_coll_not(struct pe *pe, struct collection *c);
-/** A part's number for the elements of a collection that is observed. */
+/** A part's number for the elements of an observed collection. */
 int observe_elements(const struct collection *c, int part);
 
 #endif

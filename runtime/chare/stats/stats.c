@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct stats_node {
-	char **names;             /* [n_names], of rows and numbers */
+	char **names;             /* [n_names]: of rows and numbers */
 	int n_names;
 };
 
@@ -62,7 +62,7 @@ static struct observe_numbers count_type(struct node *node, const CkGenChare *ty
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* The order of count_type. */
+/* A type's numbers, in the order of count_type. */
 enum { CREATED, DESTROYED, LEFT, ARRIVED };
 
 static void count(struct pe *pe, const struct ck_obj *obj, int what)

@@ -4,8 +4,8 @@
  * counted.h).
  *
  * Owns     the rows of entry methods and the numbers of elements in these counts; CkProgressLine.
- * Called   by programs, CkProgressLine alone. It observes (observe.h), and watches elements that
- *          come and go. Where nothing is counted the part is off and costs nothing.
+ * Called   by programs (CkProgressLine), by observe/ and by watches of elements. Without CK_STATS
+ *          and --progress the part is off and costs nothing.
  * Calls    observe/, place/, core/.
  */
 #ifndef CK_STATS_H

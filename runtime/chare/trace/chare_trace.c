@@ -32,9 +32,9 @@ static void set_index(struct trace_record *r, const struct ck_obj *obj)
 	memcpy(r->index, obj->index.v, sizeof r->index);
 }
 
-/* Only a call that has just been handled has a message of its own here. A constructor of several
- * elements has none, the elements of a broadcast share one, a call of a batch has a substitute, and
- * that of a call that has waited was recorded when it came. */
+/* `now->env` is the message of this call only if it has just been handled. A constructor of several
+ * elements has none, a broadcast's elements share one, a call of a batch has a substitute, and a
+ * call that has waited was recorded when it arrived. */
 static void record_begin(struct pe *pe, int number, const struct ck_running *now)
 {
 	struct pe_trace *t = pe->trace;
@@ -128,7 +128,7 @@ static void trace_came(struct pe *pe, struct ck_obj *obj)
 		record_element(pe, TRACE_COME, obj, 0, -1);
 }
 
-/* In place of ck_kind.contribute, which most kinds do not have. */
+/* Replaces ck_kind.contribute, which most kinds do not have. */
 static struct collection *contribute_traced(struct pe *pe, struct ck_obj *obj, const void *data,
 					    uint64_t count, CkReduction op, const CkCallback *cb)
 {
@@ -205,7 +205,7 @@ void CkTraceOff(void)
 static const struct observer observer = { CKGEN_NOTRACE, trace_type, trace_begins, trace_ends };
 static const struct place_watch watch = { .leaving = trace_leaving, .arrived = trace_came };
 
-/* The kinds of all rooms below are known by now. */
+/* By now the rooms below have registered their kinds. */
 static int trace_node_start(struct node *node)
 {
 	struct ck_node *ck = ck_node_of(node);

@@ -16,7 +16,7 @@
 enum { PART_TRACE = 27 };
 extern const struct ck_part trace_part;
 
-/** The scheduler's upcall: [sync] calls and others that need more than delivery use the word. */
+/** The scheduler asks whether a call uses head.word: [sync] and other special calls do. */
 bool trace_word_in_use(const struct cmi_msg *m);
 
 #endif

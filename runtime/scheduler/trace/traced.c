@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traced.c: records what the scheduler sees: messages sent, arrived and handled, idle times,
- * threads. traced.h says how it does so without a test on the paths of a job that is not traced.
+ * traced.c: records messages sent, arrived and handled, idle times and threads. traced.h says why a
+ * job without a trace has no test on these paths.
  *
- * A message and its handler are matched afterwards (cktrace). Messages with CSD_TRACE_WORD carry a
- * number of their sender in head.word, which they do not use otherwise. The others keep their order
- * among similar ones, so a hash of their contents is enough: the k-th that was sent is the k-th
- * that is handled.
+ * cktrace matches sends with handlers afterwards. Messages with CSD_TRACE_WORD carry their sender's
+ * number in head.word, which they do not use otherwise. For the others a hash of their contents is
+ * enough, since similar messages do not overtake each other: the k-th sent is the k-th handled.
  */
 #include "../route/msg_route.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -18,13 +17,13 @@
 #include "../../machine/tools/cmi_hash.h"
 
 enum {
-	NAMES_ROOM = 60 << 10,       /* for handlers, events of the program, and small tables of entries */
-	KEY_FROM = 32, KEY_BYTES = 16, /* of a message, after its head: its subject, not its data */
+	NAMES_ROOM = 60 << 10,       /* bytes: for handlers and the program's events */
+	KEY_FROM = 32, KEY_BYTES = 16, /* the bytes behind the head: the subject, not the data */
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Flags that change between sender and receiver. */
+/* It leaves out flags that change on the way. */
 static uint32_t key_of(const struct cmi_msg *m)
 {
 	uint64_t h = cmi_hash(CMI_HASH_START, &m->handler, sizeof m->handler);
@@ -77,7 +76,7 @@ static void record_sent(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags)
 {
 	struct pe_trace *t = pe->trace;
 
-	/* Also while the trace is off: the receiver's may be on, and old numbers would mislead it. */
+	/* Even while this PE's trace is off: the receiver's may be on, and would see an old number. */
 	if (m->handler < pe->node->n_handlers && has_number(pe, m)) {
 		t->seq += t->seq == UINT32_MAX ? 2 : 1;
 		m->word = t->seq;
@@ -94,7 +93,7 @@ static void record_queued(struct pe *pe, struct cmi_msg *m)
 		record_message(pe, TRACE_ARRIVE, m, m->src_pe, 0);
 }
 
-/* A call: record it only if its begin has not been recorded meanwhile. */
+/* Records the call only if fn has not recorded its begin. */
 static void handle_call(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	struct pe_trace *t = pe->trace;
@@ -140,9 +139,8 @@ static void handle_other(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 		record_end(t, handler);
 }
 
-/* The loop calls no handler inside another. Handlers and threads do, with messages that have
- * waited. Both fields are restored, not counted down, because fn may be suspended on a thread
- * meanwhile. */
+/* A handler inside another, or on a thread, gets a message that has waited. Both fields are
+ * restored, not counted down, because fn may be suspended on a thread meanwhile. */
 static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	struct pe_trace *t = pe->trace;
@@ -161,18 +159,19 @@ static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 	t->again = outer_again;
 }
 
-/* Replaces every handler but the scheduler's own, and those for messages from other processes. */
+/* Replaces the handlers that are not the scheduler's own. */
 static void handle_traced(struct pe *pe, struct cmi_msg *m)
 {
 	handle(pe, m, pe->node->trace.fn[m->handler]);
 }
 
+/* Replaces their functions for messages of other processes. */
 static void arrived_traced(struct pe *pe, struct cmi_msg *m)
 {
 	handle(pe, m, pe->node->trace.arrived[m->handler]);
 }
 
-/* arrival_handle calls the other one. */
+/* arrival_handle calls fn, which is replaced anyway. */
 static void trace_handler(struct node *node, int i)
 {
 	struct csd_handler *h = &node->handlers[i];
@@ -214,7 +213,7 @@ static void push_thread(struct pe_trace *t, const uint64_t *running)
 	t->threads[t->n_threads++] = running;
 }
 
-/* A thread leaves before the one around it. */
+/* Threads are nested: the last that was resumed leaves first. */
 static void record_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after)
 {
 	struct pe_trace *t = pe->trace;
@@ -247,12 +246,12 @@ static void traced_ready(struct node *node)
 	trace_make_folder(&node->trace.asked);
 	for (int i = 0; i < node->n_handlers; i++)
 		if (!node->handlers[i].own &&
-		    i != node->h_held) /* it passes the message to the intended handler */
+		    i != node->h_held) /* which passes messages on to their handlers */
 			trace_handler(node, i);
 	csd_watch_swaps(node, record_swap);
 }
 
-/* The disk is at fault, not the program: no back-trace. */
+/* No back-trace: the disk is at fault, not the program. */
 _Noreturn static void no_file(struct pe *pe, const char *why)
 {
 	char line[TRACE_TEXT + 320];

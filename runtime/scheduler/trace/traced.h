@@ -2,11 +2,11 @@
 /*
  * traced.h: what a PE records under CK_TRACE, and how the layers above add their own records.
  *
- * pe->trace is NULL without CK_TRACE. Then nothing here runs, and the paths within a PE do not test
- * for it: tracing replaces functions that are called anyway.
+ * Without CK_TRACE, pe->trace is NULL and nothing here runs. Paths within a PE do not test for it,
+ * because tracing replaces functions that are called anyway:
  *
  *   a message's handler   node->handlers[].fn, replaced when the node starts (traced.c)
- *   the run queue         a queue that is traced counts as mixed, so pushing takes msgq_push_slow
+ *   the run queue         counts as mixed while traced, so that a push takes msgq_push_slow
  *   idle, busy            hooks (CcdPROCESSOR_BEGIN_IDLE, ...)
  *   threads               a watch of the scheduler (csd_watch_swaps)
  *   entries, elements     the tables of the layers
@@ -29,10 +29,10 @@ struct pe;
 
 /** Bits of csd_handler.trace. */
 enum {
-	/** A message is one call, whose begin the layer records (csd_trace_direct): so the handler itself
-	 * is recorded only if the call has not begun when it returns. */
+	/** A message is one call, and the layer records its begin (csd_trace_direct). The handler is
+	 * recorded only if the call has not begun when it returns. */
 	CSD_TRACE_CALL = 1,
-	/** head.word is free in its messages that up.word_in_use does not claim. */
+	/** head.word is free in its messages, except those that up.word_in_use names. */
 	CSD_TRACE_WORD = 2,
 	/** The program has registered it. */
 	CSD_OF_PROGRAM = 4,
@@ -40,28 +40,25 @@ enum {
 
 struct pe_trace {
 	struct trace *file;
-	/** Called by the queue and by the path to other PEs, which lie below: a message is pushed to the
-	 * run queue, or leaves for PE `to`. */
+	/** Called from the rooms below: a message is pushed to the run queue, or leaves for PE `to`. */
 	void (*queued)(struct pe *pe, struct cmi_msg *m);
 	void (*sent)(struct pe *pe, int to, struct cmi_msg *m, uint8_t flags);
 	bool on;                          /* CkTraceOn, CkTraceOff */
-	uint32_t seq;                     /* of the last message that was given a number; 0 is none */
-	bool handling;                    /* a handler runs: messages that it passes to handlers came
-					   * earlier */
-	uint8_t again;                    /* of the handler that runs: TRACE_AGAIN or 0 */
-	const struct cmi_msg *call;       /* is handled now, and its entry has not begun; or NULL */
-	const uint64_t **threads;         /* [n_threads]: those that run, one inside the other */
+	uint32_t seq;                     /* the last number given to a message; 0: none */
+	bool handling;                    /* a handler runs; handlers in it get older messages */
+	uint8_t again;                    /* of the running handler: TRACE_AGAIN or 0 */
+	const struct cmi_msg *call;       /* being handled, and its entry has not begun; or NULL */
+	const uint64_t **threads;         /* [n_threads]: running, each inside the one before */
 	size_t n_threads, cap_threads;
-	bool leaves;                      /* while threads change: the one that runs does */
+	bool leaves;                      /* during a switch: the running thread is suspended */
 };
 
 extern const struct csd_layer trace_layer;
 
-/** A handler of the layers: state how its messages are recorded. Only while handlers are
- * registered. */
+/** State how messages of a layer's handler are recorded, while handlers are registered. */
 void csd_trace_handler(struct node *node, int handler, unsigned how);
 
-/** The next record of a PE that is traced and on; the caller fills it in and calls trace_done. */
+/** The next record, if the trace is on; the caller fills it in and calls trace_done. */
 static inline struct trace_record *csd_trace_next(struct pe_trace *t, enum trace_kind kind,
 						  unsigned what, int pe)
 {
@@ -72,7 +69,7 @@ static inline struct trace_record *csd_trace_next(struct pe_trace *t, enum trace
 	return r;
 }
 
-/** The flags of TRACE_BEGIN that tell whether `m` is the call that is being handled. */
+/** The flags of TRACE_BEGIN: TRACE_DIRECT if `m` is the call that is being handled. */
 static inline uint8_t csd_trace_direct(struct pe_trace *t, const struct cmi_msg *m)
 {
 	if (!m || t->call != m)
@@ -81,7 +78,7 @@ static inline uint8_t csd_trace_direct(struct pe_trace *t, const struct cmi_msg 
 	return TRACE_DIRECT | t->again;
 }
 
-/** The value of `seq` in a message's records, and TRACE_KEYED or 0. */
+/** The `seq` of a message's records; in *flags_p TRACE_KEYED or 0. */
 uint32_t csd_trace_seq(const struct pe *pe, const struct cmi_msg *m, uint8_t *flags_p);
 
 #endif
