@@ -26,7 +26,7 @@ static struct ci_chunk *chunk_create(size_t bytes)
 	struct ci_chunk *c = calloc(1, sizeof *c + size);
 
 	if (c == NULL) {
-		fprintf(stderr, "ckci: no memory for %zu bytes; raise what limits it (ulimit -v)\n", size);
+		fprintf(stderr, "ckci: no memory for %zu bytes; raise its limit (ulimit -v)\n", size);
 		exit(1);
 	}
 	c->size = size;

@@ -68,18 +68,18 @@ static bool check_length_name(struct checker *c, const struct ci_entry *e, const
 	if (q != NULL && q->kind != CI_PARAM_VALUE)
 		return length_error(c, e, t, q->kind == CI_PARAM_ARRAY ||
 				    q->kind == CI_PARAM_NOCOPY ?
-				    "it is an array parameter itself" : "it is no number");
+				    "it is an array parameter itself" : "it is not a number");
 	if (q == NULL && r == NULL)
 		return looks_constant(e, t->s) ||
-		       length_error(c, e, t, "it is no parameter of this entry method");
+		       length_error(c, e, t, "it is not a parameter of this entry method");
 	if (q == NULL && r->dims.from != r->dims.to)
 		return length_error(c, e, t, "this readonly is an array");
 	switch ((q != NULL ? &q->type : &r->type)->class_) {
 	case CI_FLOATING:
-		return length_error(c, e, t, "it is no integer");
+		return length_error(c, e, t, "it is not an integer");
 	case CI_RUNTIME:
 	case CI_PUP:
-		return member || length_error(c, e, t, "it is no number");
+		return member || length_error(c, e, t, "it is not a number");
 	default:
 		return true;    /* CI_USER may be a typedef of an integer */
 	}

@@ -119,7 +119,7 @@ static void check_value(struct checker *c, struct ci_pup_field *f)
 {
 	if (f->memory != CI_PUP_MALLOC)
 		ci_error(c->ci, f->type.tok->at, "take the word out",
-			 "'rdma' and 'direct' are for memory that a field points to, and '%s' is no pointer",
+			 "'rdma' and 'direct' are for memory that a field points to, and '%s' is not a pointer",
 			 f->name);
 	else if (f->type.const_)
 		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "take 'const' out, or skip '%s'", f->name),

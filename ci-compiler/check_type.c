@@ -338,7 +338,7 @@ static bool check_other_pointer(struct checker *c, const struct ci_type *type, c
 			 ci_fmt(c->ci, "declare 'message %s { ... };'; or write '%s %s' for one "
 				"struct by value, 'int %s, %s %s[%s]' for several",
 				plain_name(type), t, name, length, t, name, length),
-			 "'%s' is no message, so '%s *%s' cannot be sent", t, t, name);
+			 "'%s' is not a message, so '%s *%s' cannot be sent", t, t, name);
 	}
 	return false;
 }

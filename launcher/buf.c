@@ -13,7 +13,8 @@ void *launch_must_have(void *p, const char *what)
 {
 	if (p)
 		return p;
-	fprintf(stderr, "ckrun: no memory for %s; raise what limits it (ulimit -v, the container's memory)\n", what);
+	fprintf(stderr, "ckrun: no memory for %s; raise its limit (ulimit -v, the container's memory)\n",
+		what);
 	exit(1);
 }
 

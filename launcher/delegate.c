@@ -299,8 +299,9 @@ static int place(struct request *r, struct launch_hosts *h)
 
 	r->n_nodes = r->o->n_pes / r->o->ppn;
 	if (r->o->n_pes % r->o->ppn)
-		return launch_wrong("on several hosts all nodes have equally many PEs: -n %d is no multiple of --ppn %d",
-			      r->o->n_pes, r->o->ppn);
+		return launch_wrong("on several hosts all nodes have equally many PEs: -n %d is not a multiple "
+			"of --ppn %d",
+				    r->o->n_pes, r->o->ppn);
 	if (r->o->progress)
 		return launch_wrong("--progress shows a job on one host; leave it out, or add --local");
 	if (h->n == 0)

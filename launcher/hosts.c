@@ -135,8 +135,10 @@ static int take_host(struct launch_hosts *h, const struct source *s, const char 
 
 	if (is_ipv6(text, len)) {
 		if (!rewrite_ipv6(text, len, named, sizeof(named)))
-			return wrong(s, "'%.*s' is an address of IPv6 without a name here, and srun, mpiexec.hydra and mpirun "
-				     "take names: give the host one (/etc/hosts)", (int)len, text);
+			return wrong(s, "'%.*s' is an IPv6 address without a name here, and srun, mpiexec.hydra and "
+				"mpirun "
+					"take names: give the host one (/etc/hosts)",
+				     (int)len, text);
 		text = named;
 		len = strlen(named);
 	}
@@ -144,18 +146,19 @@ static int take_host(struct launch_hosts *h, const struct source *s, const char 
 	size_t name_len = colon ? (size_t)(colon - text) : len;
 
 	if (colon && n)
-		return wrong(s, "'%.*s' has two numbers of places", (int)len, text);
+		return wrong(s, "'%.*s' has two numbers of slots", (int)len, text);
 	if (colon)
 		n = places_of(colon + 1, len - name_len - 1);
 	if (n < 0)
-		return wrong(s, "'%.*s' needs a number of places from 1 to %d behind the colon", (int)len, text,
+		return wrong(s, "'%.*s' needs a number of slots from 1 to %d behind the colon", (int)len, text,
 			     MAX_PLACES);
 	if (!is_name(text, name_len))
-		return wrong(s, "'%.*s' is no name of a host", (int)len, text);
+		return wrong(s, "'%.*s' is not the name of a host", (int)len, text);
 	if (find_host(h, text, name_len))
-		return wrong(s, "host '%.*s' is there twice", (int)name_len, text);
+		return wrong(s, "host '%.*s' is listed twice", (int)name_len, text);
 	if (h->n > 0 && (h->list[0].places > 0) != (n > 0))
-		return wrong(s, "'%.*s' has %s number of places, but '%s' has %s: give one to all hosts or to none",
+		return wrong(s, "'%.*s' has %s number of slots, but '%s' has %s: give one to all hosts or to "
+			"none",
 			     (int)name_len, text, n ? "a" : "no", h->list[0].name, n ? "none" : "one");
 	add_host(h, text, name_len, n);
 	return -1;
@@ -234,7 +237,7 @@ static int read_lines(struct launch_hosts *h, const char *path, bool repeated)
 	if (rc < 0 && ferror(f))
 		rc = wrong(&s, "%s", strerror(errno));
 	else if (rc < 0 && h->n == 0)
-		rc = wrong(&s, "no host is in it");
+		rc = wrong(&s, "it names no host");
 	free(line);
 	fclose(f);
 	return rc;
@@ -278,6 +281,7 @@ int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn)
 	}
 	if (!left)
 		return -1;
-	return launch_wrong("%d nodes of %d PE%s do not fit: the %d host%s have places for %d", n_nodes, ppn,
-		ppn == 1 ? "" : "s", h->n, h->n == 1 ? "" : "s", room);
+	return launch_wrong("%d nodes of %d PE%s do not fit: the %d host%s have slots for %d", n_nodes,
+		ppn,
+			    ppn == 1 ? "" : "s", h->n, h->n == 1 ? "" : "s", room);
 }

@@ -240,7 +240,7 @@ static void serve_lines(struct launch_job *job, struct launch_node *n)
 	if (n->in.len > LINE_LIMIT) {
 		char name[64];
 		hang_up(n);
-		launch_job_end(job, 1, 0, NULL, "%s speaks no PMI-1 on PMI_FD; the job is ended",
+		launch_job_end(job, 1, 0, NULL, "%s does not speak PMI-1 on PMI_FD; the job is ended",
 			       launch_node_name(n, name, sizeof(name)));
 	}
 }

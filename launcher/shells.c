@@ -121,8 +121,9 @@ int launch_shells_turn(struct launch_job *job, int timeout_ms)
 	else if (!job->shell_failed_at)
 		job->shell_failed_at = now;
 	else if (now - job->shell_failed_at >= ALONE_MS) {
-		launch_job_end(job, code, job->o.grace_ms, NULL, "%s did not reach a host: what was to start nodes there has ended "
-			       "with exit code %d; the job is ended", launch_node_name(n, name, sizeof(name)), code);
+		launch_job_end(job, code, job->o.grace_ms, NULL, "%s did not reach a host: the command that "
+			"starts nodes there has ended with exit code %d; the job is ended", launch_node_name(n, name,
+			sizeof(name)), code);
 		launch_signal_nodes(job, SIGTERM);
 	}
 	return timeout_ms < 0 || timeout_ms > LOOK_MS ? LOOK_MS : timeout_ms;

@@ -29,7 +29,7 @@ _Noreturn static void bad_file(const char *name, const char *why)
 static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
 {
 	if (bytes < TRACE_HEAD_BYTES || memcmp(h->magic, TRACE_MAGIC, sizeof TRACE_MAGIC))
-		return "is no trace of Chard's";
+		return "is not a trace of Chard";
 	if (h->version != TRACE_VERSION || h->record_bytes != sizeof(struct trace_record))
 		return "was written by another version of Chard";
 	if (!h->n_records || h->head_bytes < TRACE_HEAD_BYTES || h->head_bytes % 32 || h->head_bytes > bytes ||
@@ -164,7 +164,7 @@ static void read_file(struct job *j, const char *name)
 	close(fd);
 	if (h == MAP_FAILED)
 		bad_file(name, strerror(errno));
-	const char *why = h ? what_is_wrong(h, (size_t)st.st_size) : "is no trace of Chard's";
+	const char *why = h ? what_is_wrong(h, (size_t)st.st_size) : "is not a trace of Chard";
 
 	if (why)
 		bad_file(name, why);
@@ -173,7 +173,7 @@ static void read_file(struct job *j, const char *name)
 		j->pes = need(calloc((size_t)j->n_pes, sizeof *j->pes));
 	}
 	if (h->n_pes != j->n_pes || j->pes[h->pe].head)
-		bad_file(name, "is of another job than the files before it");
+		bad_file(name, "belongs to another job than the files before it");
 	struct pe_trace *p = &j->pes[h->pe];
 
 	p->head = h;

@@ -45,7 +45,7 @@ static void print_head(const struct job *j, FILE *f)
 		}
 	fprintf(f, "command   %s\n", h->command);
 	fprintf(f, "job       %d PEs, %d nodes, %d hosts", j->n_pes, h->n_nodes, j->n_hosts);
-	fprintf(f, "%s\n", ended ? "" : "; it did not come to its end, or still runs");
+	fprintf(f, "%s\n", ended ? "" : "; it did not end normally, or still runs");
 	print_time(f, "time      %s", j->end_ns);
 	fprintf(f, ", %" PRIu64 " records%s\n", records, whole ? "" : "; the oldest are gone (a larger CK_TRACE=dir,MB "
 		"keeps more)");

@@ -629,7 +629,7 @@ CkChareID CkGen_thisChare(const void *self);
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);
 
 /** The user's struct of this PE's branch of a group, or of this node's of a nodegroup. Aborts for a
- * proxy that no group's creation returned, and on a thread that is no PE. */
+ * proxy that no group's creation returned, and on a thread that is not a PE. */
 void *CkGen_ckLocalBranch(const CkGenChare *chare, CkProxy p);
 
 /** The next element of this PE in index order. NULL begins; NULL is the end. */

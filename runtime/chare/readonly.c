@@ -237,7 +237,7 @@ static const char *readonly_misfit(struct pe *pe, const struct cmi_msg *m)
 	struct walk w = { (const char *)(env + 1), 0, m->size - sizeof *env };
 
 	for_each(pe, ck_node_of(pe->node), readonly_walk, &w);
-	return w.used == w.room ? NULL : "it has not the size of the readonly variables";
+	return w.used == w.room ? NULL : "its size is not that of the readonly variables";
 }
 
 static const struct ck_handler handlers[] = {

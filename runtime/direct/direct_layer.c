@@ -103,18 +103,18 @@ static const char *control_misfit(struct pe *pe, const struct cmi_msg *m)
 	const bool bell = m->size >= sizeof(struct direct_bell_msg) && c->kind == DIRECT_BELL;
 
 	if (bell != !!(m->flags & CMI_F_EXPEDITED))
-		return "its flags are not those of such messages";
+		return "its flags are wrong for such a message";
 	if (bell) {
 		const struct direct_bell_msg *b = (const struct direct_bell_msg *)m;
 
 		if (!b->n_slots || b->n_slots & (b->n_slots - 1))
-			return "its bell has a number of slots that none has";
-		return b->addr % _Alignof(struct bell) ? "its bell is where none can be" : NULL;
+			return "its bell has an invalid number of slots";
+		return b->addr % _Alignof(struct bell) ? "its bell lies where none can be" : NULL;
 	}
 	/* The addresses in ASK and GO are trusted: in checked mode a hash has verified them. */
 	if (m->size != sizeof *c || c->kind == DIRECT_BELL || c->kind > DIRECT_GO ||
 	    (c->kind != DIRECT_BOUND && !pe->node->check))
-		return "it is of no kind";
+		return "its kind is unknown";
 	return NULL;
 }
 

@@ -299,8 +299,8 @@ static void threads_start(struct node *node)
 		int err = thread_start(&node->start->threads[i], node->pes[i]);
 
 		if (err)
-			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise what limits "
-				  "threads and memory (ulimit -u, ulimit -v)", i, strerror(err));
+			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise the limits on "
+				"threads and memory (ulimit -u, ulimit -v)", i, strerror(err));
 	}
 }
 
@@ -362,7 +362,7 @@ static void say_charm_options(const struct csd_config *cfg)
 
 		if (here)
 			fprintf(stderr,
-				"chard: the program gets the argument %s; if Charm++'s option is meant: here %s\n",
+				"chard: the program gets the argument %s; if you mean Charm++'s option: here %s\n",
 				cfg->argv[i], here);
 	}
 }
@@ -385,8 +385,9 @@ static int node_open(struct node *node, struct csd_config *cfg)
 	if (parse_flags(cfg, &o))
 		return 2;
 	if (o.n_pes > 1 && is_blind()) {
-		fputs("chard: the program is built with -fsanitize=thread and the library is not, so races would be reported that are "
-		      "none: build it against a library of its own (make SANITIZE=thread install PREFIX=...), or use one PE per "
+		fputs("chard: the program is built with -fsanitize=thread and the library is not, so false races "
+			"would be reported: build it against a library of its own (make SANITIZE=thread install "
+			"PREFIX=...), or use one PE per "
 		      "process\n",
 		      stderr);
 		return 1;

@@ -33,7 +33,7 @@ IN_BATCH = 48                  # the image in ck.moves.packed-1
 CELLS_COLL, GRID_COLL, TEAM_COLL, NOMADS_COLL, ROVERS_COLL = 2, 3, 6, 16, 17   # numbers of the zoo's collections
 NAMED, JOIN_BYTES = 15, 416    # the part of named channels; a JOIN, which is longer than other words
 
-FLAGS_WRONG = 'its flags are not those of such messages'
+FLAGS_WRONG = 'its flags are wrong for such a message'
 NOBODY = 'it names a collection that nobody can have made'
 NOT_DOWN = 'it did not come down the tree that it names'
 NOT_BELOW = 'its sender is not below this PE'
@@ -44,14 +44,14 @@ OUTSIDE = 'a parameter does not lie within it'
 MESSAGE = 'its message is too short, or its arrays do not lie within it'
 NO_SECTION = 'it names a section that nobody can have made'
 NO_REDUCTION = 'it belongs to no reduction here'
-CANNOT_SAY = 'it says what its sender cannot say'
-NO_KIND = 'it is of no kind'
-EXIT = 'it says something about the end of the job that its sender cannot say now'
-REST = "it says something about the job's rest that its sender cannot say"
-NO_ANSWER = 'it is no such answer as the call gets'
-NO_VALUE = 'it is no value of the type that a thread waits for'
+CANNOT_SAY = 'its sender cannot have sent it'
+NO_KIND = 'its kind is unknown'
+EXIT = 'its sender cannot say this about the end of the job now'
+REST = "its sender cannot say this about quiescence"
+NO_ANSWER = 'it is not the answer that the call expects'
+NO_VALUE = 'it is not a value of the type that a thread waits for'
 NO_BUFFER = 'it names no buffer'
-NO_PATTERN_SIZE = 'its pattern has a size or a number that none has'
+NO_PATTERN_SIZE = 'the size or number of its pattern is invalid'
 
 
 def u8(at, value):
@@ -133,9 +133,9 @@ TABLE = [
     (zeros('csd.watch', 1024, u32(32, 9), flags=SYSTEM), REST),
     # ---- channels
     (zeros('CkDirect', 144, flags=SYSTEM), FLAGS_WRONG),                           # a bell that is not expedited
-    (zeros('CkDirect', 144, flags=SYSTEM | EXPEDITED), 'its bell has a number of slots that none has'),
-    (zeros('CkDirect', 144, u32(36, 3), flags=SYSTEM | EXPEDITED), 'its bell has a number of slots that none has'),
-    (zeros('CkDirect', 144, u32(36, 64), u64(40, 4104), flags=SYSTEM | EXPEDITED), 'its bell is where none can be'),
+    (zeros('CkDirect', 144, flags=SYSTEM | EXPEDITED), 'its bell has an invalid number of slots'),
+    (zeros('CkDirect', 144, u32(36, 3), flags=SYSTEM | EXPEDITED), 'its bell has an invalid number of slots'),
+    (zeros('CkDirect', 144, u32(36, 64), u64(40, 4104), flags=SYSTEM | EXPEDITED), 'its bell lies where none can be'),
     (zeros('CkDirect', 72, u32(32, 2), flags=SYSTEM), NO_KIND),                    # ASK outside of checked mode
     (zeros('CkDirect', 72, u32(32, 9), flags=SYSTEM), NO_KIND),
     (zeros('CkDirect', 64, u32(32, 1), flags=SYSTEM), NO_KIND),
@@ -146,15 +146,15 @@ TABLE = [
     (zeros('ck.pattern.open', 96, u64(COLL, CELLS_COLL), u32(80, 128)), 'its memory was not lent for it'),
     (seed('ck.pattern.open-131'), None),
     (seed('ck.pattern.open-notlent'), 'its memory was not lent for it'),
-    (zeros('ck.pattern.call', 64, u64(COLL, CELLS_COLL)), 'it is of no pattern'),
-    (zeros('ck.pattern.close', 64, u64(COLL, CELLS_COLL)), 'it is of no pattern'),
+    (zeros('ck.pattern.call', 64, u64(COLL, CELLS_COLL)), 'it has no pattern'),
+    (zeros('ck.pattern.close', 64, u64(COLL, CELLS_COLL)), 'it has no pattern'),
     # ---- calls and broadcasts
     (seed('ck.bcast-050', u32(ROOT, NEVER)), NOT_DOWN),
     (seed('ck.bcast-050', pe=2), NOT_DOWN),
     (seed('ck.bcast-050', u32(REFS, 2)), None),         # that is where the seal stands
     (seed('ck.bcast-050', u8(FLAGS, 0x02)), OTHERS),
     (seed('ck.bcast-050', u16(ENTRY, 999)), 'it calls an entry that does not exist'),
-    (seed('ck.bcast-050', u64(PLACE, 0)), 'its number is none, or it has come before'),
+    (seed('ck.bcast-050', u64(PLACE, 0)), 'its number is invalid, or it has come before'),
     (zeros('ck.inserted', 80, u64(COLL, CELLS_COLL)), 'its list does not lie within it, or is wrong'),
     (zeros('ck.inserted', 72, u64(COLL, CELLS_COLL)), 'it is about an insertion that this PE has not sent'),
     (zeros('ck.missed', 160, u64(COLL, CELLS_COLL), u8(64, 8)), 'it carries a broadcast that nobody can have sent'),
@@ -206,7 +206,7 @@ TABLE = [
     (seed('ck.create-042', pe=2), NOT_DOWN),
     (seed('ck.create-042'), 'it creates a collection for the second time'),
     (seed('ck.create-042', u64(COLL, (1 << 32) + 900), size=66), 'its shape does not lie within it'),
-    (seed('ck.create-049', u64(COLL, (1 << 32) + 900), u64(PLACE, 0)), 'its extents are none'),
+    (seed('ck.create-049', u64(COLL, (1 << 32) + 900), u64(PLACE, 0)), 'its extents are invalid'),
     (seed('ck.create-049', u64(COLL, (1 << 32) + 900), u8(FLAGS, 1)), 'it constructs an object from a reduction'),
     (seed('ck.announce-051', u64(COLL, (1 << 32) + 900), pe=2), NOT_DOWN),
     (seed('ck.announce-051', u64(COLL, (1 << 32) + 900), size=66), OUTSIDE),
@@ -220,19 +220,19 @@ TABLE = [
     (seed('ck.make-001', u32(96, NEVER)), 'its stamp is wrong'),
     (seed('ck.make-001', u32(96, 0xffffffff), u64(104, 1)), 'its home has left something in its stamp'),
     (seed('ck.make-001', u64(104, 5)), 'its stamp is wrong'),      # from 5 to 3
-    (zeros('ck.destroy', 64, u64(COLL, 1)), 'it is about an element of what is no array'),
-    (seed('ck.insert-099', u64(COLL, 1)), 'it is about an element of what is no array'),
-    (seed('ck.make-001', u64(COLL, 1)), 'it is about an element of what is no array'),
+    (zeros('ck.destroy', 64, u64(COLL, 1)), 'it is about an element of something that is not an array'),
+    (seed('ck.insert-099', u64(COLL, 1)), 'it is about an element of something that is not an array'),
+    (seed('ck.make-001', u64(COLL, 1)), 'it is about an element of something that is not an array'),
     (seed('ck.where-080', u64(COLL, 900)), 'its collection does not exist yet'),
     (seed('ck.where-080', u32(52, 11)), NO_KIND),
     (seed('ck.where-080', u32(52, 4)), BROKEN + 'speaks of element (16) of Spot, which is not'),
-    (seed('ck.where-080', u32(52, 6)), BROKEN + 'grants a lease that nobody wants'),
-    (seed('ck.where-080', u32(52, 7)), BROKEN + 'denies a lease that nobody wants'),
+    (seed('ck.where-080', u32(52, 6)), BROKEN + 'grants a lease that nobody asked for'),
+    (seed('ck.where-080', u32(52, 7)), BROKEN + 'denies a lease that nobody asked for'),
     (seed('ck.where-080', u32(52, 9)), BROKEN + 'speaks of element (16) of Spot, which is not'),
     # ---- elements that move: of 131 the element is elsewhere, of 138 it is here
     (seed('ck.move.packed-131'), None),
     (seed('ck.move.packed-131', u64(COLL, 900)),
-     'chard: PE 0 (node 0): PE 0 has got a message for collection 900 of this PE, which has made'),
+     'chard: PE 0 (node 0): PE 0 received a message for collection 900 of this PE, which has made'),
     (seed('ck.move.packed-131', u32(40, 99)), 'it is about no element'),
     (seed('ck.move.packed-131', u64(COLL, CELLS_COLL)), 'its element cannot be packed'),
     (seed('ck.move.packed-131', u64(COLL, TEAM_COLL)), 'it is about no element'),
@@ -246,11 +246,11 @@ TABLE = [
     (seed('ck.move.packed-131', u64(IMAGE, 1 << 40)), 'its bodies do not lie within it'),
     (seed('ck.move.packed-131', u64(IMAGE, (1 << 64) - 1)), 'its bodies do not lie within it'),
     (seed('ck.move.packed-131', u32(KEPT, NEVER)), 'its calls do not lie within it'),
-    (seed('ck.move.packed-131', u32(KEPT, 1)), 'there is more in it than its calls'),
+    (seed('ck.move.packed-131', u32(KEPT, 1)), 'it contains more than its calls'),
     (seed('ck.move.packed-131', u64(CALL, 63)), 'its calls do not lie within it'),
     (seed('ck.move.packed-131', u64(CALL, (1 << 64) - 8)), 'its calls do not lie within it'),
     (seed('ck.move.packed-131', size=500), 'its calls do not lie within it'),
-    (seed('ck.move.packed-131', u16(CALL + 8, 1)), 'it carries what is no call'),
+    (seed('ck.move.packed-131', u16(CALL + 8, 1)), 'it carries something that is not a call'),
     (seed('ck.move.packed-131', u32(CALL + 12, NEVER)), 'it carries a call that nobody can have sent'),
     (seed('ck.move.packed-131', u8(CALL + 10, WIDE)), 'it carries a call that nobody can have sent'),
     (seed('ck.move.packed-131', u64(CALL + 32, CELLS_COLL)), 'it carries a call of another collection'),
@@ -295,8 +295,8 @@ TABLE = [
     (seed('ck.moves.packed-1', u64(COLL, 900)), 'its collection does not exist yet'),
     (seed('ck.moves.packed-1', u64(COLL, CELLS_COLL)), 'it carries an element of another collection'),
     (seed('ck.moves.packed-1', u32(40, 2)), 'its elements do not lie within it'),
-    (seed('ck.moves.packed-1', u32(40, 0)), 'there is more in it than its elements'),
-    (seed('ck.moves.packed-1', u32(44, 2)), 'there is more in it than its elements'),
+    (seed('ck.moves.packed-1', u32(40, 0)), 'it contains more than its elements'),
+    (seed('ck.moves.packed-1', u32(44, 2)), 'it contains more than its elements'),
     (seed('ck.moves.packed-1', u64(IN_BATCH + 8, 1 << 40)), 'its elements do not lie within it'),
     (seed('ck.moves.packed-1', u64(IN_BATCH + 8, (1 << 64) - 16)), 'its elements do not lie within it'),
     (seed('ck.moves.packed-1', u64(IN_BATCH + 8, 8)), 'its elements do not lie within it'),
@@ -374,7 +374,7 @@ TABLE = [
      'its message is packed and should not be'),
     (seed('ck.qd-059', u32(32, 7)), NO_KIND),
     (seed('ck.qd-059', u8(40, 99)), 'its callback is of no kind'),
-    (seed('ck.qd-004', u32(32, 0)), 'it is no request'),
+    (seed('ck.qd-004', u32(32, 0)), 'it is not a request'),
     (seed('ck.qd-004', u32(32, 1)), 'it asks for a wave whose turn it is not'),
     (seed('ck.qd-004', u32(36, 900)), 'it answers a wave whose turn it is not'),
     (seed('ck.completion-077', u64(32, NEVER << 32)), 'it names a detector that nobody can have made'),
@@ -382,7 +382,7 @@ TABLE = [
     (seed('ck.completion-077', u16(40, 0), pe=3), CANNOT_SAY),
     (zeros('ck.fence', 64, u64(COLL, 1), u32(ROOT, NEVER)), NOT_DOWN),
     (zeros('ck.readonly', 64, u32(ROOT, 0)), NOT_DOWN),
-    (zeros('ck.readonly', 64, u32(ROOT, 1)), 'it has not the size of the readonly variables'),
+    (zeros('ck.readonly', 64, u32(ROOT, 1)), 'its size is not that of the readonly variables'),
     # ---- buffers
     (zeros('ck.buffer.send', 272), NO_BUFFER),
     (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, NEVER)), NO_BUFFER),
@@ -392,9 +392,9 @@ TABLE = [
     (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0), u64(N, 1)), 'it asks for no piece of the source'),
     (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0), u64(AT, 1)), 'it asks for no piece of the source'),
     (transfer('ck.buffer.send', buffer(DST, 1), buffer(SRC, 0), u8(DST + 8, 99)), 'its callback is of no kind'),
-    (transfer('ck.buffer.fetch', buffer(DST, 0), buffer(SRC, 1), u64(AT, 1)), 'it is no request'),
+    (transfer('ck.buffer.fetch', buffer(DST, 0), buffer(SRC, 1), u64(AT, 1)), 'it is not a request'),
     (transfer('ck.buffer.fetch', buffer(DST, 1), buffer(SRC, 1)), 'its buffer is not one of this PE'),
-    (transfer('ck.buffer.data', buffer(DST, 0), buffer(SRC, 1), u64(N, 7), size=280), 'it is no piece of the source'),
+    (transfer('ck.buffer.data', buffer(DST, 0), buffer(SRC, 1), u64(N, 7), size=280), 'it is not a piece of the source'),
     (transfer('ck.buffer.data', buffer(DST, 1), buffer(SRC, 1), u64(N, 8), size=280),
      'its buffer is not one of this PE'),
 ]

@@ -88,7 +88,7 @@ fact "fewer nodes than hosts" line 'mpiexec.hydra -hosts a:1 -n 1 prog'
 with all "$ckrun" --hosts=fe80-1.x_y,10.0.0.2 +p2 prog +p 2 ++ppn 1 -x
 fact "Charm++'s words, before and behind the program" line 'mpiexec.hydra -hosts fe80-1.x_y:1,10.0.0.2:1 -n 2 prog -x'
 with all "$ckrun" --hosts "[::1]:4" -n 4 --ppn 2 prog
-fact "an address of IPv6 becomes a name" line 'mpiexec.hydra -hosts localhost:2 -n 2 prog'
+fact "an IPv6 address becomes a name" line 'mpiexec.hydra -hosts localhost:2 -n 2 prog'
 
 for l in srun hydra mpirun; do
 	with all X=old CK_CHECK=1 UCX_TLS=tcp CK_PES=9 PMIX_RANK=5 PMIX_MCA_a=b "$ckrun" --launcher $l --hosts a \
@@ -139,12 +139,12 @@ bad_file() { # what, text, pattern behind "FILE:"
 bad_file "a word too many" 'a\nb slots=2 x\n' "2: 'x' is not understood; a line is"
 bad_file "another program's option" 'a\n\nb max_slots=2\n' "3: 'max_slots=2' is not understood; a line is HOST, HOST:N or"
 bad_file "no number behind slots" 'a slots=\n' "1: 'slots=' is not understood"
-bad_file "no number behind the colon" 'a:2\nb:x\n' "2: 'b:x' needs a number of places"
+bad_file "no number behind the colon" 'a:2\nb:x\n' "2: 'b:x' needs a number of slots"
 bad_file "two numbers" 'a:2 slots=2\n' "1: 'a:2' has two numbers"
-bad_file "a number for some hosts only" 'a:2\nb\n' "2: 'b' has no number of places, but 'a' has one"
-bad_file "a host twice" 'a\nb\na\n' "3: host 'a' is there twice"
-bad_file "an option instead of a host" '-x\n' "1: '-x' is no name of a host"
-bad_file "no host" '# nothing\n' " no host is in it"
+bad_file "a number for some hosts only" 'a:2\nb\n' "2: 'b' has no number of slots, but 'a' has one"
+bad_file "a host twice" 'a\nb\na\n' "3: host 'a' is listed twice"
+bad_file "an option instead of a host" '-x\n' "1: '-x' is not the name of a host"
+bad_file "no host" '# nothing\n' " it names no host"
 with all "$ckrun" --hostfile "$dir/nothing" prog
 fact "a hostfile that is not there" usage "$dir/nothing: No such file"
 with all "$ckrun" --hostfile "$dir" prog
@@ -157,28 +157,28 @@ bad() { # pattern, arguments
 	with all "$ckrun" "$@" prog
 	fact "refused: ckrun $*" usage "$pattern"
 }
-bad "--hosts: '' is no name of a host" --hosts a,
-bad "--hosts: '' is no name of a host" --hosts ,a
-bad "--hosts: 'a b' is no name of a host" --hosts "a b"
-bad "--hosts: 'a;b' is no name of a host" --hosts "a;b"
-bad "--hosts: host 'a' is there twice" --hosts a,b,a
-bad "--hosts: 'a:0' needs a number of places" --hosts a:0
-bad "--hosts: 'a:9999999999' needs a number of places" --hosts a:9999999999
-bad "--hosts: 'fe80::1' is an address of IPv6 without a name here, and .*: give the host one" --hosts fe80::1
-bad "--hosts: '\[fe80::1\]:2' is an address of IPv6 without a name here" --hosts "a:2,[fe80::1]:2"
-bad "--hosts: '\[::1' is an address of IPv6" --hosts "[::1"
-bad "--hosts: '\[::1\]2' is an address of IPv6" --hosts "[::1]2"
-bad "--hosts: 'localhost:0' needs a number of places" --hosts "[::1]:0"
-bad "--hosts: host 'localhost' is there twice" --hosts localhost,::1
+bad "--hosts: '' is not the name of a host" --hosts a,
+bad "--hosts: '' is not the name of a host" --hosts ,a
+bad "--hosts: 'a b' is not the name of a host" --hosts "a b"
+bad "--hosts: 'a;b' is not the name of a host" --hosts "a;b"
+bad "--hosts: host 'a' is listed twice" --hosts a,b,a
+bad "--hosts: 'a:0' needs a number of slots" --hosts a:0
+bad "--hosts: 'a:9999999999' needs a number of slots" --hosts a:9999999999
+bad "--hosts: 'fe80::1' is an IPv6 address without a name here, and .*: give the host one" --hosts fe80::1
+bad "--hosts: '\[fe80::1\]:2' is an IPv6 address without a name here" --hosts "a:2,[fe80::1]:2"
+bad "--hosts: '\[::1' is an IPv6 address" --hosts "[::1"
+bad "--hosts: '\[::1\]2' is an IPv6 address" --hosts "[::1]2"
+bad "--hosts: 'localhost:0' needs a number of slots" --hosts "[::1]:0"
+bad "--hosts: host 'localhost' is listed twice" --hosts localhost,::1
 bad "option '--hosts' needs a value" --hosts ""
 bad "--hosts and --hostfile both name hosts" --hosts a --hostfile b
 bad "--hosts b contradicts the a given before" --hosts a --hosts b
 bad "--local contradicts --hosts" --local --hosts a
 bad "--launcher needs srun, hydra or mpirun, not 'ssh'" --launcher ssh --hosts a
 bad "--launcher hydra needs hosts" --launcher hydra
-bad "on several hosts all nodes have equally many PEs: -n 5 is no multiple of --ppn 2" --hosts a,b -n 5 --ppn 2
+bad "on several hosts all nodes have equally many PEs: -n 5 is not a multiple of --ppn 2" --hosts a,b -n 5 --ppn 2
 bad "--progress shows a job on one host" --hosts a,b -n 2 --progress
-bad "3 nodes of 4 PEs do not fit: the 2 hosts have places for 2" --hosts a:7,b:4 -n 12 --ppn 4
+bad "3 nodes of 4 PEs do not fit: the 2 hosts have slots for 2" --hosts a:7,b:4 -n 12 --ppn 4
 bad "--env needs NAME=VALUE or NAME, not '=x'" --env =x
 bad "--env needs NAME=VALUE or NAME, not '2x=1'" --env 2x=1
 bad "--env CK_PES=2: ckrun sets CK_PES by itself" --env CK_PES=2
@@ -205,7 +205,7 @@ printf 'a\na\nb\nb\nb\n' >"$dir/nodes"
 with all PBS_NODEFILE="$dir/nodes" "$ckrun" -n 5 prog
 fact "PBS_NODEFILE: a host for each place" line 'mpiexec.hydra -hosts a:2,b:3 -n 5 prog'
 with all LSB_HOSTS="a a b a " "$ckrun" -n 4 --ppn 2 prog
-fact "LSB_HOSTS fills a host after the other" usage "2 nodes of 2 PEs do not fit: the 2 hosts have places for 1"
+fact "LSB_HOSTS fills a host after the other" usage "2 nodes of 2 PEs do not fit: the 2 hosts have slots for 1"
 with all LSB_HOSTS="a a b b" "$ckrun" -n 4 --ppn 2 prog
 fact "LSB_HOSTS" line 'mpiexec.hydra -hosts a:1,b:1 -n 2 prog'
 with all PBS_NODEFILE="$dir/nothing" "$ckrun" prog

@@ -171,7 +171,7 @@ static void a_heartbeat_without_a_thread_ends_the_job(void **state)
 {
 	(void)state;
 	assert_string_equal(says(THREAD, NODES, pulse_start),
-			    "node 0 cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
+			    "node 0 cannot start the thread of its heartbeat; raise the limit on threads (ulimit -u), "
 			    "or go without (CK_PEER_TIMEOUT=0)");
 }
 

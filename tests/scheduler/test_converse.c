@@ -152,7 +152,7 @@ static void mistakes_end_the_job_with_a_line(void **state)
 		{ name_no_handler, "CmiSetHandler: there is no handler 1000" },
 		{ send_more_than_there_is, "CmiSyncSendAndFree: 33 bytes of a message that has 32" },
 		{ send_to_no_pe, "message to PE 1: the job has PEs 0-0" },
-		{ ask_on_a_foreign_thread, "CmiMyPe was called on a thread that is no PE" },
+		{ ask_on_a_foreign_thread, "CmiMyPe was called on a thread that is not a PE" },
 	};
 	static const struct csd_layer layer = {
 		.name = "mistake", .node_start = register_both, .pe_start = make_mistake,

@@ -150,7 +150,8 @@ static void what_is_held_back_is_not_lost(void **state)
 {
 	(void)state;
 	assert_int_equal(run(&holding, lose_one), 125);
-	assert_non_null(strstr(said, "messages and puts were handled, but for those that are held back, and no timer"));
+	assert_non_null(strstr(said, "messages and puts were handled, except those that are held back, "
+		"and no timer"));
 }
 
 static void what_is_neither_handled_nor_held_is_lost(void **state)

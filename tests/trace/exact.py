@@ -228,7 +228,7 @@ def test_head(tmp):
         with open(f'{f.path}/{name}', 'wb') as file:
             file.write(good)
     said = run([CKTRACE, f.path], code=1).stderr
-    check('is of another job than the files before it' in said, 'two files of a PE', said)
+    check('belongs to another job than the files before it' in said, 'two files of a PE', said)
     print('ok numbers of the head that cannot be are told')
 
 

@@ -200,7 +200,7 @@ def test_killed(tmp):
     flows = perfetto.flows()
     check_arrows(flows)
     check(len(flows) > 500, 'messages are joined', len(flows))
-    check('did not come to its end' in run([CKTRACE, folder]).stdout, 'the summary says so')
+    check('did not end normally' in run([CKTRACE, folder]).stdout, 'the summary says so')
     print('ok the trace of a job whose node was killed is read')
 
 

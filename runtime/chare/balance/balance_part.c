@@ -65,7 +65,7 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 			  m->kind == SYNC_STEP || m->kind == SYNC_MOVES;
 
 	if (m->kind >= SYNC_KINDS || m->kind == SYNC_CHECK)
-		return "it is of no kind";
+		return "its kind is unknown";
 	if ((up && csd_tree_parent_of(pe, head->src_pe, 0) != pe->id) ||
 	    (down && csd_tree_parent(pe, 0) != head->src_pe))
 		return "it did not come by PE 0's tree";
@@ -75,7 +75,7 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 		return step_misfit(pe, m);
 	if ((m->kind == SYNC_STEP && m->wave > NO_REST) ||
 	    (m->kind == SYNC_RESUME && m->wave > MEASURE_OFF))
-		return "it is of no kind";
+		return "its kind is unknown";
 	return head->size == sizeof *m ? NULL : "it is too long";
 }
 

@@ -96,7 +96,7 @@ static struct ck_obj *check_self(struct pe *pe, void *self, const char *what)
 	struct ck_obj *obj = obj_of(self);
 
 	if (obj->coll->type->kind != CKGEN_ARRAY)
-		csd_abort(pe, "%s: %s is no array; only elements of arrays can move", what,
+		csd_abort(pe, "%s: %s is not an array; only elements of arrays can move", what,
 			  obj->coll->type->name);
 	return obj;
 }
@@ -118,7 +118,8 @@ static void wait_for_others(struct pe *pe, struct ck_obj *obj)
 	char name[128];
 
 	if (e->waits)
-		csd_abort(pe, "CkAtSync of %s: it called it before, and resumeFromSync has not come yet",
+		csd_abort(pe, "CkAtSync of %s: it has called it before, and resumeFromSync has not been called "
+			"since",
 			  obj_describe(obj, name, sizeof name));
 	meter_look(pe);
 	e->waits = true;
@@ -143,7 +144,8 @@ void CkAtSync(void *self)
 	if (!obj->coll->type->resume)
 		csd_abort(
 			pe,
-			"CkAtSync of %s: %s has no entry method to go on with: declare 'entry void resumeFromSync();' "
+			"CkAtSync of %s: %s has no entry method to continue with: declare 'entry void "
+			"resumeFromSync();' "
 			"in the .ci file",
 			obj_describe(obj, name, sizeof name), obj->coll->type->name);
 	if (coll_syncs(obj->coll))

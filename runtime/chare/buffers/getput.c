@@ -319,7 +319,7 @@ static const char *fetch_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct transfer_msg *t = (const struct transfer_msg *)m;
 
-	return t->n || t->at ? "it is no request" : buffers_misfit(pe, t, &t->dst);
+	return t->n || t->at ? "it is not a request" : buffers_misfit(pe, t, &t->dst);
 }
 
 static const char *data_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -328,7 +328,7 @@ static const char *data_misfit(struct pe *pe, const struct cmi_msg *m)
 	const uint64_t left = t->at <= t->src.bytes ? t->src.bytes - t->at : 0;
 
 	return t->n != m->size - sizeof *t || t->at % PIECE || t->n != (left < PIECE ? left : PIECE) ?
-	       "it is no piece of the source" : buffers_misfit(pe, t, &t->dst);
+	       "it is not a piece of the source" : buffers_misfit(pe, t, &t->dst);
 }
 
 static const struct ck_handler handlers[] = {

@@ -128,7 +128,7 @@ static int ask_program(struct pe *pe, const CkGenPost *what, struct ck_env *env,
 			csd_abort(pe, "the post handler wants %zu bytes of '%s'; PE %d has sent %zu",
 				  post[i].bytes, what->names[i], env->head.src_pe, bytes);
 		if (post[i].bytes && !post[i].ptr && post[i].match == MATCH_NONE)
-			csd_abort(pe, "the post handler has named no place for '%s': set the pointer, or call "
+			csd_abort(pe, "the post handler has given no memory for '%s': set the pointer, or call "
 				  "CkMatchBuffer", what->names[i]);
 	}
 	return n_tags;

@@ -73,7 +73,7 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (!why && (!env->place || spans_has(&call_coll_of(coll_get(pe, env->coll))->seen,
 					      env->root, env->place)))
-		return "its number is none, or it has come before";
+		return "its number is invalid, or it has come before";
 	return why ? why : shape_call_of(pe, coll_get(pe, env->coll), env);
 }
 

@@ -171,7 +171,7 @@ static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	env_drop_behind(env, &of, sizeof of);
 	env->more &= (uint8_t)~CK_MORE_OF_ALL;
 	if (of.root < 0 || of.root >= pe->node->job->n_pes)
-		csd_misfit(pe, &env->head, "it is a copy of what nobody can have sent");
+		csd_misfit(pe, &env->head, "it is a copy of a message that nobody can have sent");
 	if (of.no)
 		newborns_saw(pe, c, (int)of.root, of.no);
 }
@@ -188,7 +188,7 @@ static void take_of_section(struct pe *pe, struct ck_env *env)
 	env_drop_behind(env, &of, sizeof of);
 	env->more &= (uint8_t)~CK_MORE_NUMBERED;
 	if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
-		csd_misfit(pe, &env->head, "it is a copy of what nobody can have sent");
+		csd_misfit(pe, &env->head, "it is a copy of a message that nobody can have sent");
 	more->copy_began(pe, env_section(env), (int)of.root, of.no);
 }
 
@@ -319,7 +319,7 @@ static void check_made(struct pe *pe, uint64_t id, int from)
 	if ((uint32_t)id > ck_of(pe)->n_created)
 		csd_abort(
 			pe,
-			"PE %d has got a message for collection %u of this PE, which has made %u; the message "
+			"PE %d received a message for collection %u of this PE, which has made %u; the message "
 			"was damaged on its way, or the nodes run different programs",
 			from, (uint32_t)id, ck_of(pe)->n_created);
 }

@@ -66,7 +66,7 @@ static inline void check_fits(struct pe *pe, const struct lane *l, const struct 
 			      struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!c->type || env->entry >= c->type->n_entries))
-		broken(pe, l, "is of no entry");
+		broken(pe, l, "names no entry");
 	const CkGenEntry *e = &c->type->entries[env->entry];
 
 	if (CSD_UNLIKELY(e->fits && !e->fits(payload_of(env), env->head.size - sizeof *env)))
@@ -108,7 +108,7 @@ static inline struct ck_env *named(struct pe *pe, const struct lane *l, uint64_t
 
 	if (CSD_UNLIKELY(number >= l->n || !l->landings[number].open ||
 			 word % STANDING_MOST >= PATTERN_MESSAGES))
-		broken(pe, l, "is of no pattern");
+		broken(pe, l, "has no pattern");
 
 	const struct landing *g = &l->landings[number];
 	const char *p = (const char *)standing_msg(g->block, g->size, word % STANDING_MOST);
@@ -337,7 +337,7 @@ const char *landing_open_misfit(struct pe *pe, const struct cmi_msg *msg)
 
 	if (m->size < sizeof(struct ck_env) || m->size > PATTERN_MOST ||
 	    m->number > (l ? 2 * l->n + 1 : 1) + PATTERN_WORDS)
-		return "its pattern has a size or a number that none has";
+		return "the size or number of its pattern is invalid";
 	if (l && m->number < l->n && l->landings[m->number].block)
 		return "its pattern has begun already";
 	if (!is_lent(pe, msg->src_pe, m->block, standing_bytes(m->size, PATTERN_MESSAGES),
@@ -351,7 +351,7 @@ static const char *number_misfit(struct pe *pe, const struct cmi_msg *m, uint64_
 {
 	const struct lane *l = lane_of(pe, m->src_pe);
 
-	return l && number < l->n && l->landings[number].block ? NULL : "it is of no pattern";
+	return l && number < l->n && l->landings[number].block ? NULL : "it has no pattern";
 }
 
 const char *landing_counted_misfit(struct pe *pe, const struct cmi_msg *m)

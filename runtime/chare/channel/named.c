@@ -27,7 +27,8 @@ struct ck_obj *check_element(struct pe *pe, const void *self, const char *what)
 	if (!layer_ends(pe))
 		csd_abort(pe, "%s: this program has no channels", what);
 	if (obj->coll->type->kind != CKGEN_ARRAY)
-		csd_abort(pe, "%s: %s is no array; only elements of arrays are the ends of named channels", what,
+		csd_abort(pe, "%s: %s is not an array; only elements of arrays are the ends of named channels",
+			what,
 			  obj->coll->type->name);
 	return obj;
 }
@@ -40,7 +41,7 @@ static void check_other(struct pe *pe, const CkElement *e, const char *what)
 	if (c->type && c->type->kind != CKGEN_ARRAY)
 		csd_abort(
 			pe,
-			"%s: %s is no array; only elements of arrays are the ends of named channels",
+			"%s: %s is not an array; only elements of arrays are the ends of named channels",
 			what, c->type->name);
 	if (c->type && !c->sparse && index_place(c, e->index) == UINT64_MAX)
 		index_bad(pe, c, what, e->index);

@@ -116,7 +116,7 @@ static void check_reduced(struct pe *pe, int n, const void *buf, size_t bytes, u
 	if (!how || !how->value_bytes)
 		csd_abort(pe, "%s: %s does not combine value by value", what, reducer_name(pe, op));
 	if (!bytes || bytes % how->value_bytes)
-		csd_abort(pe, "%s: %zu bytes are no whole number of values of %s, which have %u",
+		csd_abort(pe, "%s: %zu bytes are not a whole number of values of %s, which have %u",
 			  what, bytes, how->name, how->value_bytes);
 }
 

@@ -178,8 +178,8 @@ static __attribute__((noinline)) void not_there(struct pe *pe, struct idmap_slot
 	}
 	if (env->place < (uint64_t)ck->n_chares)
 		describe_entry(ck->chares[env->place], env->entry, name, sizeof name);
-	csd_abort(pe, "PE %d called %s of a chare that was destroyed (CkDestroy); whoever has its "
-		  "proxy must know that it is over", env->head.src_pe, name);
+	csd_abort(pe, "PE %d called %s of a chare that was destroyed (CkDestroy); its callers must know "
+		"when it is destroyed", env->head.src_pe, name);
 }
 
 static void single_call_arrived(struct pe *pe, struct cmi_msg *m)

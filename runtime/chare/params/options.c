@@ -21,10 +21,10 @@ _Noreturn static void bad_options(struct pe *pe, const CkGenChare *chare, int en
 
 	describe_entry(chare, entry, name, sizeof name);
 	if (o->queueing < CK_QUEUEING_FIFO || o->queueing > CK_QUEUEING_LLIFO)
-		csd_abort(pe, "call of %s: queueing %d is none of CK_QUEUEING_*", name,
+		csd_abort(pe, "call of %s: queueing %d is not one of CK_QUEUEING_*", name,
 			  o->queueing);
 	if (o->group_dep.id && !may_be_collection(pe, o->group_dep.id))
-		csd_abort(pe, "call of %s: group_dep %llx is the proxy of no group; take it from X_ckNew",
+		csd_abort(pe, "call of %s: group_dep %llx is not the proxy of a group; take it from X_ckNew",
 			  name, (unsigned long long)o->group_dep.id);
 	csd_abort(pe, "call of %s: a priority of %d bits at %p; give prio_bits and n_prio_bits", name,
 		  o->n_prio_bits, (const void *)o->prio_bits);
@@ -140,7 +140,7 @@ void CkReservePrio(int n_bits)
 	struct pe *pe = ck_self();
 
 	if (n_bits < 0)
-		csd_abort(pe, "CkReservePrio: %d bits cannot be", n_bits);
+		csd_abort(pe, "CkReservePrio: a priority cannot have %d bits", n_bits);
 	ck_of(pe)->prio_room = csd_prio_bytes((uint32_t)n_bits);
 }
 

@@ -42,7 +42,7 @@ static struct ck_env *convert(struct pe *pe, const CkGenMessage *type, void *(*f
 	payload = fn(payload_of(env));
 	ck_of(pe)->prio_room = 0;
 	if (!payload || (uintptr_t)payload % CMI_MSG_ALIGN)
-		csd_abort(pe, "%s_%s returned %p, which is no message; use CkAllocBuffer",
+		csd_abort(pe, "%s_%s returned %p, which is not a message; use CkAllocBuffer",
 			  type->name, fn == type->pack ? "pack" : "unpack", payload);
 	made = env_of(payload);
 	made->head.route = was.head.route;

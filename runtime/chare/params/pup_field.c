@@ -222,7 +222,7 @@ static void *read_message(pup_er p, const CkGenMessage *type)
 		return NULL;
 	env = read_env(p, &kept);
 	if (type && type->fits && !type->fits(payload_of(env), kept.bytes))
-		pup_fault(p, "unpacks %llu bytes that are no message %s", (unsigned long long)kept.bytes,
+		pup_fault(p, "unpacks %llu bytes that are not a message %s", (unsigned long long)kept.bytes,
 			  type->name);
 	if (type && type->pack)
 		env = message_unpack(ck_self(), type, env);

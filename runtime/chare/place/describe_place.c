@@ -74,7 +74,7 @@ static void describe_early(const struct collection *c, struct csd_told *to)
 		csd_tell(to, NULL, "%zu messages wait for %s, %s; the first is from PE %d",
 			 msg_fifo_count(&c->waiting), coll_thing(c).name,
 			 c->type ? "whose elements are not constructed here" :
-				   "of which no creation has come", c->waiting.head->src_pe);
+				   "whose creation has not come", c->waiting.head->src_pe);
 }
 
 void place_describe(struct pe *pe, struct csd_told *to)

@@ -104,7 +104,7 @@ const char *told_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct place_watch *w = watch_of(pe, (uint32_t)env->refnum);
 
-	return !w || !w->told ? "it is of no kind" : w->told_misfit ? w->told_misfit(pe, env) : NULL;
+	return !w || !w->told ? "its kind is unknown" : w->told_misfit ? w->told_misfit(pe, env) : NULL;
 }
 
 void place_tell(struct pe *pe, const CkElement *e, int part, struct ck_env *env)

@@ -49,7 +49,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 static bool is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
 {
 	if (c->constructed && c->type->kind != CKGEN_ARRAY)
-		csd_misfit(pe, m, "it is about an element of what is no array");
+		csd_misfit(pe, m, "it is about an element of something that is not an array");
 	return !c->constructed;
 }
 
@@ -144,7 +144,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	if (!c->sparse || coll_local(c, env->index))
-		csd_misfit(pe, m, "no such element is to be made here");
+		csd_misfit(pe, m, "no such element is expected here");
 	/* Sent before the constructor runs, because it may destroy the element. */
 	tell_where(pe, m->src_pe, where_about(c, env->index, WHERE_BORN));
 	element_make_here(pe, c, env->index, env);
@@ -249,7 +249,7 @@ static const char *where_misfit(struct pe *pe, const struct cmi_msg *m)
 		return "its collection does not exist yet";
 	if (c->type->kind != CKGEN_ARRAY || (!c->sparse && index_place(c, w->index) == UINT64_MAX))
 		return "it is about no element";
-	return w->kind <= WHERE_LEASE_AGAIN ? NULL : "it is of no kind";
+	return w->kind <= WHERE_LEASE_AGAIN ? NULL : "its kind is unknown";
 }
 
 static const char *switch_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -283,7 +283,7 @@ static const struct ck_handler handlers[] = {
 			.shape = { WHERE_SHAPE, .always = CMI_F_SYSTEM, .kind_at = offsetof(struct where_msg, kind),
 				   .ways = { [WHERE_CHECK] = CSD_TO_ROOT, [WHERE_WAVE] = CSD_DOWN,
 					     [WHERE_SUM] = CSD_UP, [WHERE_VERDICT] = CSD_DOWN },
-				   .astray = "it says what its sender cannot say" } },
+				   .astray = "its sender cannot have sent it" } },
 	[H_ANNOUNCE] = { "ck.announce", announce_arrived, .apart = true, .early = true,
 			 .shape = { CK_SHAPE_COLL_CALL, .always = CMI_F_EXPEDITED,
 				    CK_SHAPE_MAKER(struct ck_env, coll), .ways = { CSD_DOWN },

@@ -141,7 +141,7 @@ static const char *exchange_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (bytes == SIZE_MAX || bytes > EXCHANGE_MOST_BYTES)
 		return "it belongs to no reduction here";
 	if (env->flags & ~CK_PART_EMPTY)
-		return "its flags are not those of such messages";
+		return "its flags are wrong for such a message";
 	if (env->flags & CK_PART_EMPTY || bytes <= sizeof(uint64_t))
 		bytes = 0;
 	return m->size != sizeof *env + bytes ? "its size is not that of its values" : NULL;

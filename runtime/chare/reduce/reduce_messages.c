@@ -307,7 +307,7 @@ const struct reducer *tuple_how(struct pe *pe, const CkTupleElement *elem)
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), elem->op);
 
 	if (!how || elem->op == CkReduction_tuple)
-		csd_abort(pe, "CkContributeTuple: a part cannot be %s",
+		csd_abort(pe, "CkContributeTuple: a member cannot be %s",
 			  reducer_name(pe, elem->op));
 	return how;
 }

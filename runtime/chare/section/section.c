@@ -355,8 +355,8 @@ static void section_answer(struct pe *pe, const struct section *s, const struct 
 	for (int i = 0; i < s->n_pes; i++)
 		if (s->pes[i] == env->head.src_pe)
 			return;
-	csd_abort(pe, "on PE %d, element (%d, %d, %d) contributed to section %u of PE %d, of %s: "
-		  "it is no member", env->head.src_pe, env->index.v[0], env->index.v[1],
+	csd_abort(pe, "on PE %d, element (%d, %d, %d) contributed to section %u of PE %d, of %s: it is "
+		"not a member", env->head.src_pe, env->index.v[0], env->index.v[1],
 		  env->index.v[2], section_no(s->id), pe->id, s->type->name);
 }
 
@@ -512,7 +512,7 @@ static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
 	case SECTION_START:
 		break;
 	}
-	return "it is of no kind";
+	return "its kind is unknown";
 }
 
 static const struct ck_handler handlers[] = {

@@ -71,8 +71,8 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	if (s->next - a->first >= a->n || index_compare(&index, &m->index))
 		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, index_compare);
 	if (!m)
-		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is "
-			  "no member", index.v[0], index.v[1], index.v[2], s->type->name,
+		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is not a "
+			"member", index.v[0], index.v[1], index.v[2], s->type->name,
 			  section_no(s->id), section_root(s->id));
 	s->next = (uint32_t)(m - s->members + 1) % s->n_members;
 	return m;

@@ -243,7 +243,7 @@ static const char *qd_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	switch ((enum qd_kind)q->kind) {
 	case QD_START:
-		return m->size != sizeof(struct qd_request) || pe->id ? "it is no request" :
+		return m->size != sizeof(struct qd_request) || pe->id ? "it is not a request" :
 		       shape_callback(pe, &((const struct qd_request *)m)->cb);
 	case QD_ASK:
 		return m->size == sizeof *q && csd_tree_parent(pe, 0) == m->src_pe && q->wave == no + 1 ? NULL :
@@ -252,7 +252,7 @@ static const char *qd_misfit(struct pe *pe, const struct cmi_msg *m)
 		return m->size == sizeof *q && csd_tree_parent_of(pe, m->src_pe, 0) == pe->id && q->wave == no ?
 		       NULL : "it answers a wave whose turn it is not";
 	}
-	return "it is of no kind";
+	return "its kind is unknown";
 }
 
 static void qd_describe(struct pe *pe, struct csd_told *to)

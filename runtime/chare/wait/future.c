@@ -218,7 +218,7 @@ static struct ck_env *await_value(struct pe *pe, const char *what, CkFuture f,
 		return reference(s->value);
 	}
 	if (!CthSelf())
-		csd_abort(pe, "%s: the value is not there, and only a [threaded] entry method can wait "
+		csd_abort(pe, "%s: the value has not come, and only a [threaded] entry method can wait "
 			  "for it", what);
 	suspend(s, &me);
 	return me.value;
@@ -239,7 +239,7 @@ void *CkWaitFuture(CkFuture f)
 	struct ck_env *env = await_value(pe, "CkWaitFuture", f, NULL);
 
 	if (!is_of_type(env, (CkDataType)f.type))
-		csd_misfit(pe, &env->head, "it is no value of the type that a thread waits for");
+		csd_misfit(pe, &env->head, "it is not a value of the type that a thread waits for");
 	if (env->flags & CK_ENV_PACKED)
 		csd_abort(pe, "CkWaitFuture: the value is a packed message; wait with M_waitFuture, for "
 			  "its type M");
@@ -328,7 +328,7 @@ void *CkGen_waitFuture(CkFuture f, const CkGenMessage *type)
 		csd_abort(pe, "a thread waits for a message %s; its future got one of another type",
 			  type->name);
 	if (type->fits && !type->fits(payload_of(env), env->head.size - sizeof *env))
-		csd_misfit(pe, &env->head, "it is no message of the type that a thread waits for");
+		csd_misfit(pe, &env->head, "it is not a message of the type that a thread waits for");
 	if (type->fix)
 		type->fix(payload_of(env));
 	return payload_of(env);

@@ -141,7 +141,7 @@ static const char *answer_misfit(const struct pe *pe, const struct ck_env *env)
 		return "nobody waits for it";
 	return answer_fits(&call->chare->entries[call->entry], env) ?
 		       NULL :
-		       "it is no such answer as the call gets";
+		       "it is not the answer that the call expects";
 }
 
 /* An answer of this process is checked, too: its caller was named by a call of another process. */

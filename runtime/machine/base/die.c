@@ -141,7 +141,7 @@ void cmi_no_memory(size_t bytes, const char *what)
 
 	job_whoami(who, sizeof who);
 	snprintf(line, sizeof line,
-		 "chard: %s%sno memory for %s (%zu bytes); raise what limits it (ulimit -v, the "
+		 "chard: %s%sno memory for %s (%zu bytes); raise its limit (ulimit -v, the "
 		 "container's memory), or start fewer nodes on a host",
 		 who, who[0] ? ": " : "", what, bytes);
 	cmi_abort(job_here(), 1, false, line);

@@ -55,7 +55,7 @@ static void host_pe_stop(struct cmi_pe *w)
  * nodes. */
 static _Noreturn void no_way(const struct cmi_pe *w, int dst_pe)
 {
-	machine_die(w->m, "PE %d has no way to PE %d: there is no network", w->pe, dst_pe);
+	machine_die(w->m, "PE %d cannot reach PE %d: there is no network", w->pe, dst_pe);
 }
 
 static void host_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)

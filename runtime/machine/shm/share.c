@@ -87,7 +87,7 @@ void share_connect(struct cmi *m)
 	for (int i = 0; i < m->o.n_pes; i++) {
 		struct share_pe *p =
 			cmi_alloc_zero(1, sizeof *p + (size_t)m->job.n_pes * sizeof(struct share_out *),
-				       "the ways to the host's nodes");
+				       "the paths to the host's nodes");
 
 		p->line = share_line_of(s, s->me, i);
 		m->wire[i]->share = p;
@@ -219,7 +219,7 @@ static __attribute__((noinline, cold)) struct share_out *out_open(struct cmi_pe 
 
 	if (!share_reaches(s, j->node_of[dst_pe]))
 		return NULL;
-	o = cmi_alloc_zero(1, sizeof *o, "the way to a PE");
+	o = cmi_alloc_zero(1, sizeof *o, "the path to a PE");
 	o->node = j->node_of[dst_pe];
 	o->line = share_line_of(s, s->number[o->node], dst_pe - j->first_pe[o->node]);
 	return w->share->out[dst_pe] = o;
@@ -406,7 +406,7 @@ static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, ui
 		damaged(w, m->src_pe, "a message that does not lie in one piece of shared memory");
 	if ((m->origin != CMI_ORIGIN_POOL && m->origin != CMI_ORIGIN_SHARED) ||
 	    m->home >= w->m->share->n_pes[ref >> SHARE_OFFSET_BITS])
-		damaged(w, m->src_pe, "a message in memory that is nobody's");
+		damaged(w, m->src_pe, "a message in memory that belongs to nobody");
 }
 
 /* A message by reference. Its memory will be returned to its owner. */
@@ -535,7 +535,7 @@ static void stack_arrived(struct cmi_pe *w, struct cmi_msg *m)
 
 	if (m->src_pe < 0 || m->src_pe >= j->n_pes || s->number[j->node_of[m->src_pe]] < 0 ||
 	    j->node_of[m->src_pe] == j->node)
-		damaged(w, -1, "a sender that is none");
+		damaged(w, -1, "an invalid sender");
 	share_has(s, ref, &room);
 	check_ref(w, m, ref, room);
 	arrived(w, m);

@@ -202,7 +202,7 @@ int share_map(struct cmi *m, const struct share_name *names)
 	if (rc && !s->one_process)
 		rc = map_alone(m);
 	if (rc) {
-		machine_say("node %d has no address space for its messages: %s; raise what limits it (ulimit "
+		machine_say("node %d has no address space for its messages: %s; raise its limit (ulimit "
 			    "-v; it needs 4 GiB)", j->node, strerror(-rc));
 		return rc;
 	}

@@ -181,6 +181,6 @@ void devices_choose(const struct devices *d, const char *said)
 		cmi_no_memory(sizeof kept, "UCX's settings");
 	if (said)
 		machine_say(
-			"host %s leaves out %s: no way to the job's other hosts (UCX_NET_DEVICES=%s)",
+			"host %s leaves out %s: no path to the job's other hosts (UCX_NET_DEVICES=%s)",
 			said, out, kept);
 }

@@ -337,7 +337,7 @@ static void ucx_pe_stop(struct cmi_pe *base)
 
 	ucx_batch_pass(base);
 	if (!ucx_await(w, ucp_worker_flush_nbx(w->worker, &param)))
-		machine_say("PE %d closes with sends that never ended", base->pe);
+		machine_say("PE %d closes with unfinished sends", base->pe);
 	if (w->n_held)
 		machine_say("PE %d closes while %d messages still hold receive buffers", base->pe,
 			    w->n_held);

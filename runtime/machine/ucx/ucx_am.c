@@ -327,7 +327,7 @@ void ucx_check_source(const struct ucx_pe *w, int src_pe)
 
 	if (src_pe < 0 || src_pe >= j->n_pes || j->node_of[src_pe] == j->node)
 		machine_die(w->base.m, "node %d PE %d received something that says it is from "
-				       "PE %d, which is no PE of another node: the network "
+				       "PE %d, which is not a PE of another node: the network "
 				       "damaged it, or the nodes run different programs",
 			    j->node, w->base.pe, src_pe);
 }

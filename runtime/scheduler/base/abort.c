@@ -36,7 +36,7 @@ _Noreturn void csd_abort(struct pe *pe, const char *fmt, ...)
 		snprintf(why, sizeof why, "chard: %s: %s", where, what);
 	} else {
 		snprintf(why, sizeof why, "chard: %s%s",
-			 cmi_in_child() ? "in a child of fork, which is no part of the job: " : "",
+			 cmi_in_child() ? "in a child of fork, which is not part of the job: " : "",
 			 what);
 	}
 	cmi_abort(pe ? pe->node->machine : NULL, 1, pe != NULL, why);
@@ -49,7 +49,7 @@ _Noreturn void csd_no_pe(const char *what)
 			csd_early_,
 			"%s: no chare exists yet, and no PE runs; do this in the main chare's constructor, or later",
 			what);
-	csd_abort(NULL, "%s was called on a thread that is no PE", what);
+	csd_abort(NULL, "%s was called on a thread that is not a PE", what);
 }
 
 _Noreturn void abort_no_handler(struct pe *pe, const struct cmi_msg *m)

@@ -168,7 +168,7 @@ void csd_exit(struct pe *pe, int code)
 	send_exit(pe, 0, code, EXIT_ASK);
 }
 
-#define EXIT_ASTRAY "it says something about the end of the job that its sender cannot say now"
+#define EXIT_ASTRAY "its sender cannot say this about the end of the job now"
 
 /* Each kind arrives once, in its phase. */
 static const char *exit_misfit(struct pe *pe, const struct cmi_msg *m)

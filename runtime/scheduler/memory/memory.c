@@ -155,7 +155,7 @@ struct cmi_msg *msg_pool_pop(struct pe *pe, unsigned cls)
 struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 {
 	if (cls >= MSG_CLASSES)
-		csd_abort(pe, "a message of %zu bytes cannot be", size);
+		csd_abort(pe, "a message cannot have %zu bytes", size);
 	struct cmi_msg *m = msg_pool_pop(pe, cls);
 
 	return m ? m : msg_pool_refill(pe, cls, false);

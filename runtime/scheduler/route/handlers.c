@@ -111,7 +111,7 @@ static bool came_so(const struct pe *pe, const struct cmi_msg *m, const struct c
 static const char *fields_misfit(struct pe *pe, const struct cmi_msg *m, const struct csd_shape *s)
 {
 	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))
-		return "its flags are not those of such messages";
+		return "its flags are wrong for such a message";
 	if (s->id_at && (!number_at(m, s->id_at) ||
 			 number_at(m, s->id_at + 4) >= (uint32_t)pe->node->job->n_pes))
 		return s->nobody;

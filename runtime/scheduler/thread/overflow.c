@@ -54,7 +54,7 @@ void overflow_explain(const void *at, uintptr_t sp, char *buf, size_t len)
 	else if (!of_thread.low && is_below(pe->stack, (uintptr_t)at, sp))
 		snprintf(
 			buf, len,
-			"stack overflow of a handler that is no thread; its PE has %zu KiB; raise that (ulimit -s), "
+			"stack overflow of a handler that is not a thread; its PE has %zu KiB; raise that (ulimit -s), "
 			"or give the entry a stack of its own with [threaded, stacksize=...]",
 			pe->stack.bytes >> 10);
 }

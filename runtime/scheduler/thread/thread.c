@@ -434,7 +434,7 @@ void *CtvAddress(int place, const char *name)
 	CthThread t = pe->threads->running;
 
 	if (CSD_UNLIKELY(!place))
-		csd_abort(pe, "CtvAccess(%s) before its CtvInitialize, which belongs into an initnode "
+		csd_abort(pe, "CtvAccess(%s) before its CtvInitialize, which belongs in an initnode "
 			  "or initproc function", name);
 	if (!t) {
 		if (CSD_UNLIKELY(!pe->threads->own))
@@ -443,7 +443,7 @@ void *CtvAddress(int place, const char *name)
 	}
 	if (CSD_UNLIKELY((uint32_t)place > t->n_private))
 		csd_abort(pe, "CtvAccess(%s) in a thread that was made before its CtvInitialize, "
-			  "which belongs into an initnode or initproc function", name);
+			  "which belongs in an initnode or initproc function", name);
 	return (char *)t - place;
 }
 

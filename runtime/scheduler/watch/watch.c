@@ -387,7 +387,7 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 	default:
 		snprintf(buf, len, "the job waits and nothing will ever happen again: all %" PRIu64 " messages "
 			 "and puts were handled%s, and no timer is set. It ends with exit code 125 "
-			 "(CK_WATCHDOG=0 lets it wait)", s[SENT], s[HELD] ? ", but for those that are held back" : "");
+			 "(CK_WATCHDOG=0 lets it wait)", s[SENT], s[HELD] ? ", except those that are held back" : "");
 	}
 }
 
@@ -502,7 +502,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 	csd_msg_free(pe, head);
 }
 
-#define WATCH_ASTRAY "it says something about the job's rest that its sender cannot say"
+#define WATCH_ASTRAY "its sender cannot say this about quiescence"
 
 static const char *watch_misfit(struct pe *pe, const struct cmi_msg *head)
 {

@@ -24,7 +24,7 @@
 enum { TICKS = 4 };                /* of a timer, in the time that a handler may take */
 #define CHECK_SIGNAL (SIGRTMAX - 5)
 
-/* A handler of SIGUSR1 may run on a thread that is no PE. Written when no handler is installed. A
+/* A handler of SIGUSR1 may run on a thread without a PE. Written when no handler is installed. A
  * forked child, which may get a signal to the process group, has another pid. */
 static struct node *watched;
 static pid_t watched_process;

@@ -85,7 +85,7 @@ static inline struct ck_node *ck_node_of(const struct node *node) { return node-
 static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
 
 /** End the job: a function of the library, a generated function of a chare, or an entry was called
- * on a thread that is no PE. */
+ * on a thread that is not a PE. */
 _Noreturn void ck_no_pe(const char *function) __attribute__((cold));
 _Noreturn void ck_no_pe_of(const CkGenChare *chare, const char *function) __attribute__((cold));
 _Noreturn void ck_no_pe_calls(const CkGenChare *chare, int entry) __attribute__((cold));

@@ -118,7 +118,7 @@ static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, struct 
 	size_t n = csd_gate_length(pe, &g->birth);
 
 	if (n)
-		csd_tell(to, NULL, "%zu calls wait for nodegroup %u of PE %d, of which no creation has come", n,
+		csd_tell(to, NULL, "%zu calls wait for nodegroup %u of PE %d, whose creation has not come", n,
 			 (unsigned)g->coll.id, (int)(g->coll.id >> 32));
 	if (!obj)
 		return;
@@ -532,7 +532,7 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 	const int system = m->flags & (CMI_F_SYSTEM | CMI_F_EXPEDITED);
 
 	if (system == CMI_F_SYSTEM)
-		return "its flags are not those of such messages";
+		return "its flags are wrong for such a message";
 	return shape_alone(pe, m) ? shape_alone(pe, m) : call_misfit(pe, m);
 }
 

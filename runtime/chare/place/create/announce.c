@@ -52,7 +52,7 @@ static const CkGenChare *group_type(struct pe *pe, int number, int src_pe)
 	const struct ck_node *ck = ck_node_of(pe->node);
 
 	if (number < 0 || number >= ck->n_chares || !ck_kind(pe, ck->chares[number])->announced)
-		csd_abort(pe, "message from PE %d announces chare %d, which is no group", src_pe, number);
+		csd_abort(pe, "message from PE %d announces chare %d, which is not a group", src_pe, number);
 	return ck->chares[number];
 }
 

@@ -209,12 +209,12 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 		memcpy(&shape, (const char *)env + m->size - sizeof shape, sizeof shape);
 		if (shape.dims.nd < 0 || shape.dims.nd > 6 || shape.map < 0 || shape.map > ck->n_maps ||
 		    !extents_fit(&shape.dims))
-			return "its extents are none";
+			return "its extents are invalid";
 		room -= sizeof shape;
 	} else if (type->kind == CKGEN_ARRAY &&
 		   (env->create.extents[0] < 1 || (type->nd > 1 && env->create.extents[1] < 1) ||
 		    (type->nd > 2 && env->create.extents[2] < 1))) {
-		return "its extents are none";
+		return "its extents are invalid";
 	}
 	/* An empty array has no constructor's parameters. */
 	return shape.empty ? NULL : shape_params(pe, type, 0, env, room);

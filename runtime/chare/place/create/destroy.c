@@ -74,7 +74,7 @@ void CkDestroy(void *self)
 	const CkGenChare *type = obj->coll->type;
 
 	if (!ck_kind(pe, type)->destroy)
-		csd_abort(pe, "CkDestroy: %s is no singleton chare and no array; main chares, groups and "
+		csd_abort(pe, "CkDestroy: %s is neither a singleton chare nor an array; main chares, groups and "
 			  "nodegroups live as long as the job", type->name);
 	ck_kind(pe, type)->destroy(pe, obj);
 }

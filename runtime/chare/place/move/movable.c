@@ -84,7 +84,7 @@ void check_move(struct pe *pe, struct ck_obj *obj, int to)
 	char name[128];
 
 	if (type->kind != CKGEN_ARRAY)
-		csd_abort(pe, "CkMigrateMe: %s is no array; only elements of arrays can move", type->name);
+		csd_abort(pe, "CkMigrateMe: %s is not an array; only elements of arrays can move", type->name);
 	obj_describe(obj, name, sizeof name);
 	if (to < 0 || to >= pe->node->job->n_pes)
 		csd_abort(pe, "CkMigrateMe of %s: PE %d; the job has PEs 0-%d", name, to,

@@ -328,7 +328,7 @@ const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct place_watch *w = watch_of(pe, env->entry);
 
-	return !w || !w->filed ? "it is of no kind" : w->filed_misfit ? w->filed_misfit(pe, env) : NULL;
+	return !w || !w->filed ? "its kind is unknown" : w->filed_misfit ? w->filed_misfit(pe, env) : NULL;
 }
 
 /* ---- seats move in bulk ---------------------------------------------------------------------- */

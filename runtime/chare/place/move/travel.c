@@ -259,7 +259,7 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT) &&
 	    m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
 	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT) && !is_told(pe, m))
-		return "it carries what is no call";
+		return "it carries something that is not a call";
 	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) ||
 	    ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
 		return "it carries a call that nobody can have sent";
@@ -391,7 +391,7 @@ static const char *calls_misfit(const struct packed *p, const char *at, const ch
 			return "its calls do not lie within it";
 		at += CkGen_align(c.size);
 	}
-	return at == end ? NULL : "there is more in it than its calls";
+	return at == end ? NULL : "it contains more than its calls";
 }
 
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)

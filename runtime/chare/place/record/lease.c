@@ -71,7 +71,7 @@ static void route_remove(struct collection *c, struct elemmap_slot *r)
 
 static void waits_add(struct collection *c, CkIndex i)
 {
-	struct waits *w = cmi_alloc_zero(1, sizeof *w, "the way to an element");
+	struct waits *w = cmi_alloc_zero(1, sizeof *w, "the path to an element");
 
 	w->coll = c;
 	w->index = i;
@@ -280,7 +280,7 @@ void routes_moved(struct pe *pe, struct collection *c, const struct cuts *to, bo
 		ways_drop(c);
 		return;
 	}
-	all = cmi_alloc(n * sizeof *all + 1, "the ways to elements");
+	all = cmi_alloc(n * sizeof *all + 1, "the paths to elements");
 	for (uint32_t i = 0; (r = elemmap_each(ways, &i)); i++)
 		all[k++] = elemmap_key(r);
 	while (k--)
@@ -302,12 +302,12 @@ void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *
 		break;
 	case WHERE_GRANT:
 		if (way != WAY_WAITS)
-			broken(pe, c, w, "grants a lease that nobody wants, of");
+			broken(pe, c, w, "grants a lease that nobody asked for, of");
 		granted(pe, c, w->index, r, w->head.src_pe);
 		break;
 	case WHERE_DENY:
 		if (way != WAY_WAITS)
-			broken(pe, c, w, "denies a lease that nobody wants, of");
+			broken(pe, c, w, "denies a lease that nobody asked for, of");
 		denied(pe, c, w->index, r);
 		break;
 	case WHERE_RECALL:

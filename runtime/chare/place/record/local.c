@@ -87,6 +87,6 @@ CkArrayDims CkGetArrayDims(CkArrayID array)
 		csd_abort(pe, "CkGetArrayDims: the array's creation has not come to this PE yet; ask on the PE "
 			  "that made it, in a handler of its elements, or after CkKnowsArray");
 	if (c->type->kind != CKGEN_ARRAY)
-		csd_abort(pe, "CkGetArrayDims: %s is no array", c->type->name);
+		csd_abort(pe, "CkGetArrayDims: %s is not an array", c->type->name);
 	return c->homes.dims;
 }

@@ -174,5 +174,5 @@ const char *batch_misfit(struct pe *pe, const struct cmi_msg *head)
 			return why;
 		at += p->head.size;
 	}
-	return at == end && m->last <= 1 ? NULL : "there is more in it than its elements";
+	return at == end && m->last <= 1 ? NULL : "it contains more than its elements";
 }

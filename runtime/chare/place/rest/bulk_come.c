@@ -9,7 +9,7 @@ _Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkInde
 	char index[96];
 
 	index_describe(c->type, i, index, sizeof index);
-	csd_abort(pe, "broken plan: element %s of %s came to PE %d, which is not its place", index,
+	csd_abort(pe, "broken plan: element %s of %s came to PE %d, where it does not belong", index,
 		  c->type->name, pe->id);
 }
 

@@ -375,7 +375,7 @@ static void completion_arrived(struct pe *pe, struct cmi_msg *head)
 static void check_number(struct pe *pe, const char *what, long n)
 {
 	if (CSD_UNLIKELY(n < 0))
-		csd_abort(pe, "%s: %ld is not a number of things", what, n);
+		csd_abort(pe, "%s: %ld is not a count", what, n);
 }
 
 void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
@@ -471,7 +471,7 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 		       !shape_callback(pe, &s->all_produced) && !shape_callback(pe, &s->finished);
 		break;
 	}
-	return fits ? NULL : "it says what its sender cannot say";
+	return fits ? NULL : "its sender cannot have sent it";
 }
 
 static const struct ck_handler handlers[] = {

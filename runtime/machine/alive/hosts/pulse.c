@@ -541,7 +541,7 @@ void pulse_start(struct cmi *m)
 	if (!p->running)
 		machine_die(
 			m,
-			"node %d cannot start the thread of its heartbeat; raise what limits threads (ulimit -u), "
+			"node %d cannot start the thread of its heartbeat; raise the limit on threads (ulimit -u), "
 			"or go without (CK_PEER_TIMEOUT=0)",
 			m->job.node);
 }

@@ -420,9 +420,9 @@ static int pmi1_from_environment(struct boot **b_p)
 	int size = launcher_number("PMI_SIZE", -1);
 
 	if (fd < 0)
-		return launcher_refuse("no launcher's connection: PMI_FD is ", "not set or no number");
+		return launcher_refuse("no launcher's connection: PMI_FD is ", "not set or not a number");
 	if (!pmi1_is_alive())
-		return launcher_refuse("PMI_FD is set but is no open socket: ",
+		return launcher_refuse("PMI_FD is set but is not an open socket: ",
 				       "a wrapper closed it, or it is left from another job");
 	if (rank < 0 || size < 1 || rank >= size)
 		return launcher_refuse("PMI_FD is set, but PMI_RANK or PMI_SIZE ",

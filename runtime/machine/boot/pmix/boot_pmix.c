@@ -356,7 +356,7 @@ static int start_aborter(struct pmix *p)
 	if (p->wake_fd >= 0 && p->done_fd >= 0 && !pthread_create(&p->aborter, NULL, abort_when_told, p))
 		return 0;
 	machine_say(
-		"there is no thread or no descriptor left at start-up; raise what limits them (ulimit -u, -n)");
+		"there is no thread or no descriptor left at start-up; raise their limits (ulimit -u, -n)");
 	return -EAGAIN;
 }
 
