@@ -141,7 +141,7 @@ void Cell_on_start(Cell *self)
 	Brief_ckNew(CK_PE_ANY);
 }
 
-/* With an array, because an observer hears of such calls from other processes in a way of their own. */
+/* With an array: an observer hears of such calls from other processes in a way of their own. */
 void Cell_on_take(Cell *self, CkDirectHandle h, int n, const int *v)
 {
 	CHECK(n == 2 && v[0] == 3 && v[1] == 4);

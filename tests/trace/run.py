@@ -355,12 +355,12 @@ def test_reader(tmp):
         with open(f'{tmp}/wrong/pe0.trace', 'wb') as f:
             f.write(bad)
         said = run([CKTRACE, f'{tmp}/wrong'], code=1).stderr
-        check('is no trace' in said or 'is damaged' in said or 'version' in said, 'a damaged file', at, size, said)
+        check('is not a trace' in said or 'is damaged' in said or 'version' in said, 'a damaged file', at, size, said)
     with open(f'{tmp}/wrong/pe0.trace', 'wb') as f:
         f.write(good)
     check('3 of the job\'s 4 PEs are missing' in run([CKTRACE, f'{tmp}/wrong']).stderr, 'missing files')
     check('/dev/full' in run([CKTRACE, '-p', '/dev/full', f'{tmp}/whole2x2'], code=1).stderr, 'a full disk')
-    print('ok cktrace refuses what is no trace')
+    print('ok cktrace refuses what is not a trace')
 
 
 def test_without_otf2(tmp):
