@@ -56,8 +56,8 @@ __attribute__((noreturn)) void CkAbort(const char *fmt, ...) __attribute__((form
 /** Abort, like CkAbort, if `expr` is 0. The line has the file, its line and the expression, besides
  * the PE and the entry method.
  *
- * Off      where the program is compiled with NDEBUG, or with CMK_OPTIMIZE not 0, the expression is not
- *          evaluated. (Charm++ knows CMK_OPTIMIZE only; its production builds set it.) */
+ * Off      where the program is compiled with NDEBUG, or with CMK_OPTIMIZE not 0, the expression is
+ *          not evaluated. (Charm++ knows CMK_OPTIMIZE only; its production builds set it.) */
 #if defined(NDEBUG) || (defined(CMK_OPTIMIZE) && CMK_OPTIMIZE + 0)
 #define CkAssert(expr) ((void)0)
 #else
@@ -221,10 +221,10 @@ typedef struct CkArrayOptions {
  * are the numbers of indices per dimension. nd is 0 if the array was created empty, or has an index
  * type of the program's.
  *
- * Called   on any PE that knows the array: the one that made it, one on which an element's handler has
- *          run, and all PEs once `ready` (CkArrayOptions) has fired. A proxy may reach a PE before the
- *          array's creation does; CkKnowsArray says whether the creation has come. Calls wait for it, this
- *          function does not.
+ * Called   on any PE that knows the array: the one that made it, one on which an element's handler
+ *          has run, and all PEs once `ready` (CkArrayOptions) has fired. A proxy may reach a PE
+ *          before the array's creation does; CkKnowsArray says whether the creation has come. Calls
+ *          wait for it, this function does not.
  * Errors   aborts on a PE that does not know the array yet, and for groups and nodegroups. */
 CkArrayDims CkGetArrayDims(CkArrayID array);
 bool CkKnowsArray(CkArrayID array);
@@ -238,15 +238,15 @@ bool CkKnowsArray(CkArrayID array);
  *          vector comes before longer ones that begin with it. A vector that begins with 0 comes
  *          before calls without a priority, one that begins with 1 after them. A number counts as
  *          the vector of its 64 bits with the highest bit inverted.
- * Scope    the calls that are in one PE's queue at the same time. A PE does not wait for a better call
- *          that has not arrived yet. The order among equals is promised for calls of one PE.
+ * Scope    the calls that are in one PE's queue at the same time. A PE does not wait for a better
+ *          call that has not arrived yet. The order among equals is promised for calls of one PE.
  * Owner    the runtime reads prio_bits during the call.
  * Sent on  a message keeps its priority and reference number when a handler forwards it without
  *          options.
  * Groups   group_dep is for programs that come from Charm++, and has no effect: a call finds the
  *          local branches of all groups that its caller knows in any case.
- * Errors   an unknown strategy, an invalid bit vector, or a group_dep that no X_ckNew returned aborts
- *          and names the call.
+ * Errors   an unknown strategy, an invalid bit vector, or a group_dep that no X_ckNew returned
+ *          aborts and names the call.
  * Source   Charm++'s CkEntryOptions, CkSetQueueing, CkPriorityPtr, CkSetRefNum, setGroupDepID. */
 typedef struct CkEntryOptions {
 	int32_t prio;      /**< lower is served first; calls without a priority have 0 */
@@ -362,9 +362,10 @@ static inline void pup_ulongs(pup_er p, unsigned long *v, size_t n)
  * While sizing or packing, it returns `old`. A vector takes two lines:
  * x->v = pup_alloc(p, x->v, x->n * sizeof *x->v); pup_doubles(p, x->v, x->n);
  *
- * Owner    of an element: the program, as of memory from malloc, which it may also come from. While deleting,
- *          pup_alloc returns `old`, and `old` is freed when the pup function has returned. NULL is allowed.
- *          Of a parameter: the runtime; the memory lives as long as the parameter.
+ * Owner    of an element: the program, as of memory from malloc, which it may also come from. While
+ *          deleting, pup_alloc returns `old`, and `old` is freed when the pup function has
+ *          returned. NULL is allowed. Of a parameter: the runtime; the memory lives as long as the
+ *          parameter.
  * Errors   bytes that are packed or unpacked at NULL abort. In checked mode these do, too: the same
  *          memory in two fields, other sizes in unpacking than in packing, fewer bytes than are
  *          packed from there, and contents that are not restored. */
@@ -438,11 +439,13 @@ void *CkKeepMsg(void);
  * which it points to n elements with any contents. Write them, then call CkCommit: the array is not
  * copied any more.
  *
- * Called   where the call itself may be made. Between the two only the arrays are written: no call, no wait.
+ * Called   where the call itself may be made. Between the two only the arrays are written: no call,
+ *          no wait.
  * Owner    the arrays are the runtime's; they may be written until CkCommit.
- * Errors   a handler that prepares a call, or waits, before it has committed the last one aborts, unless that one was for an
- *          element of its own PE.
- * Source   GASNet-EX, active messages with negotiated payload (gex_AM_Prepare..., gex_AM_Commit...). */
+ * Errors   a handler that prepares a call, or waits, before it has committed the last one aborts,
+ *          unless that one was for an element of its own PE.
+ * Source   GASNet-EX, active messages with negotiated payload (gex_AM_Prepare...,
+ *          gex_AM_Commit...). */
 typedef struct CkPrepared {
 	void *payload;         /* private, both of them */
 	int64_t away;
@@ -467,9 +470,9 @@ void *CkAllocBuffer(void *msg, size_t bytes);
 /** Free a message that the program owns: one that it kept, one from X_alloc that it never sent, or
  * a message parameter. NULL is allowed.
  *
- * Misuse   checked mode (CK_CHECK=1) ends the job, with a line that says why, when a program frees a
- *          message twice, writes to it after freeing it, sends it twice, or uses or frees one that it
- *          has sent or whose handler has returned. */
+ * Misuse   checked mode (CK_CHECK=1) ends the job, with a line that says why, when a program frees
+ *          a message twice, writes to it after freeing it, sends it twice, or uses or frees one
+ *          that it has sent or whose handler has returned. */
 void CkFreeMsg(void *msg);
 
 /* ---- the end of a chare ---------------------------------------------------------------- */
@@ -478,9 +481,10 @@ void CkFreeMsg(void *msg);
  *
  * Called   once, on the object's PE, from one of its own handlers or from another object's.
  * Done     at once, no call reaches the object any more. Its running handlers and threads go on to
- *          their end; then the runtime frees the struct. The program frees what the struct points to.
- * Errors   a later call of a singleton chare aborts and names the caller. CkDestroy of a main chare,
- *          a group or a nodegroup aborts.
+ *          their end; then the runtime frees the struct. The program frees what the struct points
+ *          to.
+ * Errors   a later call of a singleton chare aborts and names the caller. CkDestroy of a main
+ *          chare, a group or a nodegroup aborts.
  * Source   Charm++ delete this, ckDestroy. */
 void CkDestroy(void *self);
 
@@ -488,16 +492,17 @@ void CkDestroy(void *self);
 
 /** Let an array element live on another PE from now on; `self` is its struct.
  *
- * Called   on the element's PE, from one of its own handlers, its constructor included, or from another object's.
- *          The last call before it leaves decides. Its own PE: it stays.
- * Done     after the running handler, and before the next call of the element. If threads of the element run
- *          ([threaded]), after the last of them; until then calls are delivered as always.
+ * Called   on the element's PE, from one of its own handlers, its constructor included, or from
+ *          another object's. The last call before it leaves decides. Its own PE: it stays.
+ * Done     after the running handler, and before the next call of the element. If threads of the
+ *          element run ([threaded]), after the last of them; until then calls are delivered as
+ *          always.
  * Shape    calls continue as before. It gets every call once, and the calls of one PE and one
  *          priority in order. Reductions, broadcasts, sections and scans are not affected.
- * Owner    within its process the element keeps its memory, and nothing is packed. To another process it is
- *          packed by X_pup, and its struct here is freed.
- * Errors   aborts if there is no such PE, if it is no element of an array, and if PE is in another process and
- *          the .ci file has no `pup X;`.
+ * Owner    within its process the element keeps its memory, and nothing is packed. To another
+ *          process it is packed by X_pup, and its struct here is freed.
+ * Errors   aborts if there is no such PE, if it is no element of an array, and if PE is in another
+ *          process and the .ci file has no `pup X;`.
  * Source   Charm++ migrateMe. */
 void CkMigrateMe(void *self, int pe);
 
@@ -507,12 +512,13 @@ void CkMigrateMe(void *self, int pe);
  * load of all PEs. CK_LB chooses the strategy; CK_LB unset or off: nothing moves, and no element
  * waits.
  *
- * Called   on the element's PE, mostly by all elements of the array, after an iteration for example. The k-th call of
- *          each element belongs to the k-th sync of the array; elements that are inserted between two syncs take part
- *          from the next one on.
- * Done     the runtime calls the array's `entry void resumeFromSync();` for this element: with CK_LB when all elements
- *          have called CkAtSync and have moved, else soon. A `when resumeFromSync()` takes the call, too. Until then
- *          the element gets calls as always. Syncing is no barrier: without CK_LB elements go on one by one.
+ * Called   on the element's PE, mostly by all elements of the array, after an iteration for
+ *          example. The k-th call of each element belongs to the k-th sync of the array; elements
+ *          that are inserted between two syncs take part from the next one on.
+ * Done     the runtime calls the array's `entry void resumeFromSync();` for this element: with
+ *          CK_LB when all elements have called CkAtSync and have moved, else soon. A `when
+ *          resumeFromSync()` takes the call, too. Until then the element gets calls as always.
+ *          Syncing is no barrier: without CK_LB elements go on one by one.
  * Misuse   calling it again before resumeFromSync has come aborts with CK_LB.
  * Errors   aborts if `self` is no element of an array, and if the .ci file has no resumeFromSync.
  * Source   Charm++ AtSync, ResumeFromSync. There usesAtSync must be set; here calling is enough. */
@@ -596,8 +602,8 @@ _Static_assert(sizeof(CkCallback) == 64, "travels in messages");
  *          hosts) the message gets a copy, and `done` fires at once.
  * Posted   a nocopypost array is copied to the receiver's buffer. `done` fires after that copy, and
  *          in the cases of "Copied" before it.
- * Done     `done` brings the buffer as its data: CkReductionMsg_data(m) points to a CkNcpyBuffer with
- *          the caller's `ptr`.
+ * Done     `done` brings the buffer as its data: CkReductionMsg_data(m) points to a CkNcpyBuffer
+ *          with the caller's `ptr`.
  * Source   Charm++'s CkNcpyBuffer, CkSendBuffer. */
 typedef struct CkNcpyBuffer {
 	const void *ptr;
@@ -617,14 +623,14 @@ CkNcpyBuffer CkSendBufferCb(const void *ptr, CkCallback done);
 
 /** Make *b name `bytes` bytes of this process at `ptr`, for transfers from or into them.
  *
- * Called   on any PE; *b belongs to that PE's process. One buffer serves any number of transfers, one
- *          after the other, as their source or as their destination.
- * Done     each transfer fires `done` of both buffers once. The source's says that its memory may change,
- *          the destination's that the data are there. The data of `done` is a copy of its own buffer:
- *          CkReductionMsg_data(m) points to a CkNcpyBuffer.
+ * Called   on any PE; *b belongs to that PE's process. One buffer serves any number of transfers,
+ *          one after the other, as their source or as their destination.
+ * Done     each transfer fires `done` of both buffers once. The source's says that its memory may
+ *          change, the destination's that the data are there. The data of `done` is a copy of its
+ *          own buffer: CkReductionMsg_data(m) points to a CkNcpyBuffer.
  * Owner    the program keeps the memory, and leaves it alone from CkNcpyGet or CkNcpyPut to `done`.
- * Source   Charm++'s CkNcpyBuffer b(ptr, bytes, cb) and b.init. There is no mode: memory of CkRdmaAlloc
- *          is always registered (PREREG), and other memory needs no registration. */
+ * Source   Charm++'s CkNcpyBuffer b(ptr, bytes, cb) and b.init. There is no mode: memory of
+ *          CkRdmaAlloc is always registered (PREREG), and other memory needs no registration. */
 void CkNcpyBufferInit(CkNcpyBuffer *b, const void *ptr, size_t bytes, CkCallback done);
 
 /** End the buffer: CkNcpyBufferInit begins a new one. Free the memory, or let it be, after this.
@@ -638,20 +644,20 @@ void CkNcpyBufferDeregister(CkNcpyBuffer *b);
  *
  * Called   on a PE of dst's process, from a handler. Both buffers are read before it returns.
  * Returns  true: the data are there. Both callbacks fire in either case.
- * Path     one copy within a process, and within a host if one of the two memories is from CkRdmaAlloc
- *          or in a message (and CK_SHARE is not 0). Otherwise the data travel in messages: two copies,
- *          in pieces, so that large buffers need little memory.
- * Errors   a source that is larger than the destination, a buffer that was never made or has ended, or a
- *          destination of another process aborts and names both ends. Checked mode also finds copies of
- *          ended buffers, and memory that was given to CkRdmaFree.
+ * Path     one copy within a process, and within a host if one of the two memories is from
+ *          CkRdmaAlloc or in a message (and CK_SHARE is not 0). Otherwise the data travel in
+ *          messages: two copies, in pieces, so that large buffers need little memory.
+ * Errors   a source that is larger than the destination, a buffer that was never made or has ended,
+ *          or a destination of another process aborts and names both ends. Checked mode also finds
+ *          copies of ended buffers, and memory that was given to CkRdmaFree.
  * Source   Charm++'s dst.get(src). */
 bool CkNcpyGet(const CkNcpyBuffer *dst, const CkNcpyBuffer *src);
 
 /** The same from the other side: copy `src`, which is of this process, to `dst`, which some PE has
  * sent here.
  *
- * Source   Charm++'s src.put(dst). A CkDirect channel is the faster way to put again and again into the
- *          same memory (ckdirect.h). */
+ * Source   Charm++'s src.put(dst). A CkDirect channel is the faster way to put again and again into
+ *          the same memory (ckdirect.h). */
 bool CkNcpyPut(const CkNcpyBuffer *src, const CkNcpyBuffer *dst);
 
 /** The argument of a handler X_on_f_post for each nocopypost array of its entry, in order. It sets
@@ -669,12 +675,13 @@ typedef struct CkNcpyBufferPost {
  * before or after this. Until all arrays of the call have their buffers, X_on_f waits. A [threaded]
  * handler and a `when` wait on their thread.
  *
- * Tags     are the program's. PE tags belong to a PE, node tags to a process. A tag is in use until both
- *          sides have named it once; naming it twice on one side before that aborts.
- * Called   on one PE, both sides. Node tags: on any PE of the process, as a nodegroup's calls need it.
+ * Tags     are the program's. PE tags belong to a PE, node tags to a process. A tag is in use until
+ *          both sides have named it once; naming it twice on one side before that aborts.
+ * Called   on one PE, both sides. Node tags: on any PE of the process, as a nodegroup's calls need
+ *          it.
  * Errors   a buffer that is too small aborts. Calls that may not wait ([sync] without [threaded],
- *          [exclusive], [immediate]) abort unless the buffer has been posted. If the chare ends, its
- *          waiting calls are dropped, and their callers get their memory back.
+ *          [exclusive], [immediate]) abort unless the buffer has been posted. If the chare ends,
+ *          its waiting calls are dropped, and their callers get their memory back.
  * Source   Charm++'s names; CkPostBuffer takes bytes here. */
 void CkMatchBuffer(CkNcpyBufferPost *post, int i, int tag);
 void CkMatchNodeBuffer(CkNcpyBufferPost *post, int i, int tag);
@@ -686,8 +693,8 @@ void CkPostNodeBuffer(void *ptr, size_t bytes, int tag);
  *
  * Shape    `bytes` bytes, not zeroed, 64-byte aligned.
  * Owner    the program, until CkRdmaFree, on any PE of the same process. No call may use the memory
- *          any more: `done` of every call that it was given to has fired. NULL is allowed. The runtime
- *          keeps freed memory for later allocations of the same size class.
+ *          any more: `done` of every call that it was given to has fired. NULL is allowed. The
+ *          runtime keeps freed memory for later allocations of the same size class.
  * Source   Charm++'s names. */
 void *CkRdmaAlloc(size_t bytes);
 void CkRdmaFree(void *p);
@@ -717,14 +724,14 @@ void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_
 /** Fire a callback with a message of the program's: ckci makes M_sendToCallback(cb, m) for each
  * message M.
  *
- * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section, or a CkMessage; a future
- *          (CkCallbackFuture), for M_waitFuture. An entry without parameters, CkCallbackIgnore and
- *          CkCallbackExit free the message.
- * Owner    the runtime takes the message, as in a call. A reference number of the callback replaces the
- *          message's.
- * Errors   a target that takes another message, or values, aborts and names both; so do C functions, and
- *          threads (CkCallbackResumeThread). CkCallbackSend and reductions to an entry that takes a program's
- *          message abort, too.
+ * Target   an entry method that takes an M, by X_cb_f, X_cb_f_all or X_cb_f_section, or a
+ *          CkMessage; a future (CkCallbackFuture), for M_waitFuture. An entry without parameters,
+ *          CkCallbackIgnore and CkCallbackExit free the message.
+ * Owner    the runtime takes the message, as in a call. A reference number of the callback replaces
+ *          the message's.
+ * Errors   a target that takes another message, or values, aborts and names both; so do C
+ *          functions, and threads (CkCallbackResumeThread). CkCallbackSend and reductions to an
+ *          entry that takes a program's message abort, too.
  * Source   Charm++'s CkCallback::send(msg). */
 struct CkGenMessage;
 void CkGen_sendToCallback(CkCallback cb, void *msg, const struct CkGenMessage *type);
@@ -738,10 +745,12 @@ void CkCallbackFn(void *cb);
  * An entry method may take one of these types as its only parameter: `entry void f(CkDataMsg *m);`.
  * A callback can call such an entry (X_cb_f), whatever data it brings, and so can a stub (X_f).
  *
- * Owner    as with any message: a stub takes it, and the handler's is freed after it, unless the handler
- *          sends it on, keeps it (CkKeepMsg) or frees it. Each element that a callback calls has its own.
- * Result   the results of a reduction are CkReductionMsg. A handler that takes `CkReductionMsg *` gets a
- *          constant one, which the elements of a PE share; the stub of such an entry sends a copy.
+ * Owner    as with any message: a stub takes it, and the handler's is freed after it, unless the
+ *          handler sends it on, keeps it (CkKeepMsg) or frees it. Each element that a callback
+ *          calls has its own.
+ * Result   the results of a reduction are CkReductionMsg. A handler that takes `CkReductionMsg *`
+ *          gets a constant one, which the elements of a PE share; the stub of such an entry sends a
+ *          copy.
  * Answer   [sync] entry methods may return all of these types.
  * Source   Charm++'s message types of the same names.
  */
@@ -798,8 +807,8 @@ CkFuture CkCreateFutureTyped(CkDataType type);
  * Called   on the future's PE, in a [threaded] entry method; elsewhere only when the value is there
  *          already. Any number of threads may wait, any number of times, before and after the value
  *          comes.
- * Owner    the caller owns the message until CkFreeMsg. Several callers share one message, and may not
- *          change it or send it on. A single caller may do so after CkReleaseFuture.
+ * Owner    the caller owns the message until CkFreeMsg. Several callers share one message, and may
+ *          not change it or send it on. A single caller may do so after CkReleaseFuture.
  * Errors   a released future, or one of another PE, aborts.
  * Source   Charm++. M_waitFuture(f) does the same for a message M: it checks the type, and sets the
  *          pointers to the arrays when the message comes from another process. */
@@ -887,11 +896,11 @@ typedef enum CkReduction {
  *          result. Streamable reducers combine in any order. An element of the same collection gets
  *          results in the order of the reductions; other messages may overtake the results and be
  *          overtaken by them.
- * Done     the callback gets the result on its PE. A [reductiontarget] entry that takes another type
- *          or number of values aborts, naming both.
- * Cost     each PE sends one partial result up a tree. A result of up to 32 kB for all elements takes
- *          log2(PEs) exchanges instead. Set, concat, random and reducers over messages use the tree; a
- *          result that grows with the number of elements arrives at PE 0 in full size.
+ * Done     the callback gets the result on its PE. A [reductiontarget] entry that takes another
+ *          type or number of values aborts, naming both.
+ * Cost     each PE sends one partial result up a tree. A result of up to 32 kB for all elements
+ *          takes log2(PEs) exchanges instead. Set, concat, random and reducers over messages use
+ *          the tree; a result that grows with the number of elements arrives at PE 0 in full size.
  * Source   Charm++ contribute(). */
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb);
 /** A barrier: `cb` fires, without data, when all elements have called this. */
@@ -1015,7 +1024,8 @@ enum { CK_SCAN_INCLUSIVE = 0, CK_SCAN_EXCLUSIVE = 1 };
  * are included.
  *
  * Called   once per element and scan, like CkContribute; scans are counted apart from reductions.
- *          All elements must agree in op, count and kind (CK_SCAN_*). Several scans may be under way.
+ *          All elements must agree in op, count and kind (CK_SCAN_*). Several scans may be under
+ *          way.
  * Shape    op works value by value: sums, products, maxima, minima, logical, bitvec, statistics,
  *          value reducers.
  * Owner    data is copied.
@@ -1064,10 +1074,10 @@ void CkContributeSection(void *self, CkSection section, const void *data, size_t
  * otherwise. So a member can contribute to a section without having its value:
  * CkContributeSection(self, CkGetSectionInfo(NULL), ...).
  *
- * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of the
- *          running handler, whatever its parameters are. After the handler has kept, sent or freed its
- *          message NULL gives 0; a message that it has kept still tells its section. Constructors and
- *          [inline] or [local] calls come from no multicast.
+ * Called   in an entry method. `msg` is the message that the handler was given; NULL means that of
+ *          the running handler, whatever its parameters are. After the handler has kept, sent or
+ *          freed its message NULL gives 0; a message that it has kept still tells its section.
+ *          Constructors and [inline] or [local] calls come from no multicast.
  * Source   Charm++'s CkGetSectionInfo(cookie, msg). */
 CkSection CkGetSectionInfo(const void *msg);
 
@@ -1142,12 +1152,14 @@ CkCompletion CkCompletionCreate(void);
  *
  * Called   on any PE, once per detection. The same detector can start again after `finished` has
  *          fired. Other detectors may run at the same time.
- * Done     `started` fires when producers may begin; counts of earlier ones are kept. `all_produced`
- *          fires when every producer has called CkCompletionDone, `finished` when in addition all that
- *          was produced has been consumed. Pass CkCallbackIgnore() for a callback you do not want.
- * Cost     the detector sends nothing while no count changes. While counts change it sends two small
- *          messages per PE and wave, in the long run at most one wave per millisecond. The messages
- *          have priority `prio` (0 is the default); endless work of a better priority starves them.
+ * Done     `started` fires when producers may begin; counts of earlier ones are kept.
+ *          `all_produced` fires when every producer has called CkCompletionDone, `finished` when in
+ *          addition all that was produced has been consumed. Pass CkCallbackIgnore() for a callback
+ *          you do not want.
+ * Cost     the detector sends nothing while no count changes. While counts change it sends two
+ *          small messages per PE and wave, in the long run at most one wave per millisecond. The
+ *          messages have priority `prio` (0 is the default); endless work of a better priority
+ *          starves them.
  * Misuse   aborts: a second start during a detection, more producers done than n_producers, more
  *          consumed than produced, a CkCompletion that CkCompletionCreate did not make.
  * Source   Charm++'s CompletionDetector::start_detection; Mattern, 1987. */
@@ -1178,8 +1190,8 @@ void CkCompletionDone(CkCompletion c);
  *          call of such an element may reach one that the callback has not reached yet.
  * Scope    the whole job, as in ARMI: endless sending outside the collection delays the fence
  *          without end. For one activity, use CkCompletion.
- * Unlike   CkStartQD, a fence waits for elements that come later (woken by a timer, say). A fence that
- *          some elements have not reached delays neither other fences nor CkStartQD.
+ * Unlike   CkStartQD, a fence waits for elements that come later (woken by a timer, say). A fence
+ *          that some elements have not reached delays neither other fences nor CkStartQD.
  * Source   Saunders, ARMI's rmi_fence, 2003. */
 void CkFence(void *self, CkCallback cb);
 
@@ -1196,8 +1208,8 @@ void CkFenceWait(void *self);
  * Called   on a PE: in an entry method, a handler, a timer's function, a thread.
  * Names    must stay as they are to the end of the job: string constants. One PE's trace has space
  *          for about a thousand.
- * Source   Charm++'s traceUserEvent, traceBeginUserBracketEvent, traceUserStat, traceBegin, traceEnd. There
- *          events have numbers, which must be registered. */
+ * Source   Charm++'s traceUserEvent, traceBeginUserBracketEvent, traceUserStat, traceBegin,
+ *          traceEnd. There events have numbers, which must be registered. */
 
 /** A span of time from here to the matching CkTraceEnd. Spans lie one inside the other, and end in
  * the entry method, or in the thread, in which they began. */
@@ -1211,7 +1223,8 @@ void CkTraceCounter(const char *name, double value);
 /** Set the program's text in the line that `ckrun --progress` shows while the job runs, as printf
  * would print it: its progress, say.
  *
- * Called   on any PE, at any time; the text that was set last, on whichever PE, is shown. "" takes it away.
+ * Called   on any PE, at any time; the text that was set last, on whichever PE, is shown. "" takes
+ *          it away.
  * Text     at most 159 bytes. Only what fits the terminal is shown; other characters than printable
  *          ASCII are shown as question marks.
  * Cost     without `ckrun --progress` nothing happens, not even formatting.

@@ -18,36 +18,40 @@
  *
  * ckci generates these functions:
  *
- *	void Cell_on_side(Cell *self, int tag);                   you write it: the data of one put has arrived
+ *	void Cell_on_side(Cell *self, int tag);                   you write it: a put has arrived
  *	CkChannel *Cell_side_from(Cell *self, CkElement from, int tag, void *buf, size_t bytes);
- *	CkChannel *Cell_side_from_oob(Cell *self, CkElement from, int tag, void *buf, size_t bytes, uint64_t oob);
- *	CkChannel *Cell_side_to(const void *self, CProxyElement_Cell to, int tag, const void *buf, size_t bytes);
- *	CkChannel *Cell_side_to_strided(const void *self, CProxyElement_Cell to, int tag, const void *base,
- *	                                struct CkDirectStrides shape);
- *	CkReducing *Cell_side_reduced(Cell *self, const CkElement *from, int n, int tag, void *buf, size_t bytes,
- *	                              CkReduction op);
+ *	CkChannel *Cell_side_from_oob(Cell *self, CkElement from, int tag, void *buf, size_t bytes,
+ *	                              uint64_t oob);
+ *	CkChannel *Cell_side_to(const void *self, CProxyElement_Cell to, int tag, const void *buf,
+ *	                        size_t bytes);
+ *	CkChannel *Cell_side_to_strided(const void *self, CProxyElement_Cell to, int tag,
+ *	                                const void *base, struct CkDirectStrides shape);
+ *	CkReducing *Cell_side_reduced(Cell *self, const CkElement *from, int n, int tag, void *buf,
+ *	                              size_t bytes, CkReduction op);
  *
  * X_f_from and X_f_from_oob make the receiving end, in the element `self`. It is armed: one put may
  * come.
  *
- * Called   by one of the element's handlers, its constructor included. `from` is the element that puts, of any
- *          array: X_at(proxy, index).ck.
- * Shape    `bytes` >= 1. X_f_from tells arrivals by a counter beside the buffer (CkDirect_createHandleSeq): the
- *          buffer may have any alignment, and the data any value. X_f_from_oob tells them by the last 8 bytes of
- *          the data, which are never `oob` (CkDirect_createHandle); buf + bytes must be 8-aligned and bytes >= 8.
- *          That costs one cache line less per put.
- * Owner    `buf` stays the program's, and outlives the end. From now on, and from each ready, until X_on_f runs only the
- *          sender writes it. The CkChannel is the runtime's; it keeps its address until the element
- *          leaves its process (pup_channel) or CkChannelDestroy.
- * Done     X_on_f(self, tag) runs from the scheduler of the element's PE after each put has arrived, without a
- *          message and with no entry method around it.
+ * Called   by one of the element's handlers, its constructor included. `from` is the element that
+ *          puts, of any array: X_at(proxy, index).ck.
+ * Shape    `bytes` >= 1. X_f_from tells arrivals by a counter beside the buffer
+ *          (CkDirect_createHandleSeq): the buffer may have any alignment, and the data any value.
+ *          X_f_from_oob tells them by the last 8 bytes of the data, which are never `oob`
+ *          (CkDirect_createHandle); buf + bytes must be 8-aligned and bytes >= 8. That costs one
+ *          cache line less per put.
+ * Owner    `buf` stays the program's, and outlives the end. From now on, and from each ready, until
+ *          X_on_f runs only the sender writes it. The CkChannel is the runtime's; it keeps its
+ *          address until the element leaves its process (pup_channel) or CkChannelDestroy.
+ * Done     X_on_f(self, tag) runs from the scheduler of the element's PE after each put has
+ *          arrived, without a message and with no entry method around it.
  * Errors   aborts if the element has that end already, and as CkDirect_createHandle does.
  *
  * X_f_to and X_f_to_strided make the sending end, in the element `self`, of any array.
  *
- * Called   by one of the element's handlers, its constructor included; before or after the receiver makes its end.
- * Shape    `bytes` must be the receiver's, which is checked when the ends are joined. `shape` is that of
- *          CkDirect_assocLocalStrided (ckdirect.h).
+ * Called   by one of the element's handlers, its constructor included; before or after the receiver
+ *          makes its end.
+ * Shape    `bytes` must be the receiver's, which is checked when the ends are joined. `shape` is
+ *          that of CkDirect_assocLocalStrided (ckdirect.h).
  * Owner    `buf` stays the program's, and outlives the end.
  * Errors   as above.
  *
@@ -57,7 +61,8 @@
  * sent once the ends are joined, so it may be made at any time. Within a process the ends move by
  * themselves. To another process they are packed by pup_channel in X_pup.
  *
- * Source   Charm++ has no such thing: its CkDirect was removed, partly because channels could not follow migration.
+ * Source   Charm++ has no such thing: its CkDirect was removed, partly because channels could not
+ *          follow migration.
  */
 #ifndef CKCHANNEL_H
 #define CKCHANNEL_H
@@ -82,8 +87,8 @@ void CkDirect_readyPollQ(struct CkDirectHandle *h);
 /** Start one transfer of the whole buffer: CkDirect_put of ckdirect.h, with its rules.
  *
  * Called   on the sending element's PE, by one of its handlers or arrivals. Never blocks.
- * Owner    as for CkDirect_put. A put while the ends are not joined copies the data, which may be changed when it has
- *          returned.
+ * Owner    as for CkDirect_put. A put while the ends are not joined copies the data, which may be
+ *          changed when it has returned.
  * Misuse   a second put before the ends are joined aborts: the receiver cannot have called ready.
  *          Otherwise as CkDirect_put. */
 static inline void CkChannelPut(CkChannel *c) { CkDirect_put((struct CkDirectHandle *)c); }
@@ -99,8 +104,8 @@ static inline void CkChannelPutAll(CkChannel *const *c, int n)
 /** Arm the channel for the next put: CkDirect_ready. CkChannelReadyMark and CkChannelReadyPollQ are
  * its two halves.
  *
- * Called   on the receiving element's PE, by one of its handlers or arrivals. The program orders it before the
- *          sender's next put. */
+ * Called   on the receiving element's PE, by one of its handlers or arrivals. The program orders it
+ *          before the sender's next put. */
 static inline void CkChannelReady(CkChannel *c) { CkDirect_ready((struct CkDirectHandle *)c); }
 static inline void CkChannelReadyMark(CkChannel *c)
 {
@@ -115,16 +120,17 @@ static inline void CkChannelReadyPollQ(CkChannel *c)
  * made afterwards.
  *
  * Called   on the element's PE. The element's destruction destroys its ends.
- * Done     at the receiving end no arrival is called any more, and the buffer is the program's. The same
- *          name may be used again once both ends have been destroyed. */
+ * Done     at the receiving end no arrival is called any more, and the buffer is the program's. The
+ *          same name may be used again once both ends have been destroyed. */
 void CkChannelDestroy(CkChannel *c);
 
 /** In X_pup, for each end of the element: pup_channel(p, &x->from, x->buf). `buf` is the end's
  * buffer: its address where the element is now. So the buffer is packed first, as in x->v =
  * pup_alloc(p, x->v, n); pup_channel(p, &x->from, x->v).
  *
- * Shape    packs the name, whether the end is ready, how many puts there were, and the data of a put that has arrived
- *          and whose X_on_f has not run. NULL stays NULL. X_pup packs the buffer itself if its contents matter otherwise.
+ * Shape    packs the name, whether the end is ready, how many puts there were, and the data of a
+ *          put that has arrived and whose X_on_f has not run. NULL stays NULL. X_pup packs the
+ *          buffer itself if its contents matter otherwise.
  * Errors   aborts if an element leaves its process and X_pup has not packed all of its ends. */
 void pup_channel(pup_er p, CkChannel **c, void *buf);
 
@@ -137,13 +143,16 @@ void pup_channel(pup_er p, CkChannel **c, void *buf);
  * makes an end with X_f_to(self, to, tag, ...) as for any channel and puts once for each ready.
  * `from` is copied.
  *
- * Shape    `bytes` is a multiple of the operation's value. `op` combines value by value: sum, product, max, min, and, or,
- *          xor, statistics (CkReduction_set, concat, random, tuple and the program's reducers of messages do not).
- *          The values are combined in the order of the senders' collections and indices, not of arrival, so the bits
- *          are the same in each run, on any number of PEs, and wherever the elements have moved.
- * Owner    `buf` stays the program's and gets the result just before X_on_f; the runtime has n * bytes bytes more for
- *          what arrives. The CkReducing is the runtime's until CkReducingDestroy.
- * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs them. */
+ * Shape    `bytes` is a multiple of the operation's value. `op` combines value by value: sum,
+ *          product, max, min, and, or, xor, statistics (CkReduction_set, concat, random, tuple and
+ *          the program's reducers of messages do not). The values are combined in the order of the
+ *          senders' collections and indices, not of arrival, so the bits are the same in each run,
+ *          on any number of PEs, and wherever the elements have moved.
+ * Owner    `buf` stays the program's and gets the result just before X_on_f; the runtime has n *
+ *          bytes bytes more for what arrives. The CkReducing is the runtime's until
+ *          CkReducingDestroy.
+ * Done     as for X_f_from. The ends follow both sides; to another process pup_reducing packs them.
+ */
 typedef struct CkReducing CkReducing;
 
 /** Arm it for the next put of each sender. The program orders it before all of them. */

@@ -105,8 +105,8 @@ bool CkRunUntil(const volatile int *flag);
  * Called   on the host's thread, outside handlers.
  * Returns  the run's exit code, as CkMain: the first that is not 0 among those of CkExit, else 0.
  * Blocks   until all processes have called it.
- * Misuse   as CkProgress. A process that exits without it, or a thread that ends, ends the job with a line, and with
- *          a code that is not 0. */
+ * Misuse   as CkProgress. A process that exits without it, or a thread that ends, ends the job with
+ *          a line, and with a code that is not 0. */
 int CkFinalize(void);
 
 #pragma GCC visibility pop

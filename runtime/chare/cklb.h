@@ -23,8 +23,9 @@ typedef struct CkLBElement {
 	int32_t index[6];         /* the element's index; what lies beyond its dimensions is 0 */
 	int32_t pe;               /* where it lives */
 	uint32_t pinned;          /* not 0: it cannot move, or CkPin forbids it */
-	float seconds; /* its handlers ran, or would run if CkSetLoad is right, on this PE. Times the PE's speed it
-				   * is work: divided by the speed of another PE, what it would take there */
+	float seconds;            /* its handlers ran, or would run if CkSetLoad is right, on this PE.
+				   * Times the PE's speed it is work: divided by the speed of another PE,
+				   * what it would take there */
 	float position[3];        /* CkSetPosition; else its index, 0 where there is none */
 	uint64_t bytes;           /* packed, as far as known; 0: not known */
 } CkLBElement;

@@ -73,13 +73,13 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 /** Bind the sending end to a local buffer, after the handle came in a message.
  *
  * Called   once per channel, on the PE that will put. Chooses the path (CkDirect_path).
- * Shape    `bytes` is the size of the data at send_buf, and must be the size with which the receiver
- *          created the channel. The end of the data must be 8-aligned, except in sequence mode. One
- *          buffer may serve many handles.
+ * Shape    `bytes` is the size of the data at send_buf, and must be the size with which the
+ *          receiver created the channel. The end of the data must be 8-aligned, except in sequence
+ *          mode. One buffer may serve many handles.
  * Owner    send_buf stays the user's. The sending end lives until CkDirect_destroyHandle on
  *          this handle.
- * Misuse   a handle that is not a channel's name, was changed on its way, or is bound already aborts,
- *          as does another size.
+ * Misuse   a handle that is not a channel's name, was changed on its way, or is bound already
+ *          aborts, as does another size.
  * Source   CkDirect_assocLocalBuffer of Charm++'s CkDirect; CkDirect_assocLocal in the paper. */
 void CkDirect_assocLocalBuffer(CkDirectHandle *h, const void *send_buf, size_t bytes);
 
@@ -90,13 +90,13 @@ void CkDirect_assocLocal(CkDirectHandle *h, const void *send_buf);
 /** Put from another buffer from now on: for two send buffers in turn, one of which is filled while
  * the other is being sent.
  *
- * Called   on the PE that bound the channel, before the put, when the last put is locally complete. It
- *          sends nothing, and nothing is registered: a network that registers send buffers does so
- *          at the first put from each and remembers it.
+ * Called   on the PE that bound the channel, before the put, when the last put is locally complete.
+ *          It sends nothing, and nothing is registered: a network that registers send buffers does
+ *          so at the first put from each and remembers it.
  * Shape    as for CkDirect_assocLocalBuffer. Where the sending end is strided, send_buf is the new
  *          base, the shape stays, and `bytes` is still the channel's size.
- * Owner    the old buffer is the user's again. Copies of the handle made before this call cannot put
- *          any more: the buffer is part of the handle.
+ * Owner    the old buffer is the user's again. Copies of the handle made before this call cannot
+ *          put any more: the buffer is part of the handle.
  * Misuse   aborts as CkDirect_assocLocalBuffer and CkDirect_put do. */
 void CkDirect_rebind(CkDirectHandle *h, const void *send_buf, size_t bytes);
 

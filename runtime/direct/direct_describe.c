@@ -46,7 +46,8 @@ void direct_look(struct pe *pe, uint64_t now)
 
 		if (is_seen(l, hot))
 			continue;
-		*l = (struct direct_look){ hot->state == CHANNEL_ARMED ? direct_marks(hot) : 0, now, hot->generation };
+		*l = (struct direct_look){ hot->state == CHANNEL_ARMED ? direct_marks(hot) : 0, now,
+					   hot->generation };
 	}
 }
 

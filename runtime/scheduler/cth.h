@@ -71,8 +71,8 @@ void CthResume(CthThread t);
  * variables pay nothing. Handlers outside threads share their PE's.
  *
  * Where    CtvInitialize: anywhere; a second call does nothing. CtvAccess: on a PE.
- * Errors   end the job with a line: access before CtvInitialize, or in a thread that was made before
- *          it; more than CTV_MOST bytes in all; a type that is aligned to more than 64.
+ * Errors   end the job with a line: access before CtvInitialize, or in a thread that was made
+ *          before it; more than CTV_MOST bytes in all; a type that is aligned to more than 64.
  * Source   Converse, thread-private variables. */
 #define CtvDeclare(type, name) \
 	typedef __typeof__(type) CtvType_##name; int CtvPlace_##name

@@ -2,9 +2,10 @@
 /*
  * step.c: a balancing step, between the last CkAtSync of an array and its first resumeFromSync.
  *
- *	PE 0 --CLOSE--> all PEs          they hold back what they send to the array; PE 0 waits until nothing is under way
+ *	PE 0 --CLOSE--> all PEs          they hold back what they send to the array; PE 0 waits until
+ *	                                 nothing is under way
  *	PE 0 --STEP---> all PEs
- *	all PEs --STATS--> PE 0          what elements took (statistics.c); PE 0 asks the strategy (question.c)
+ *	all PEs --STATS--> PE 0          what elements took (statistics.c); PE 0 asks (question.c)
  *	PE 0 --MOVES--> all PEs          the elements move
  *	all PEs --DONE---> PE 0 --RESUME-> all PEs
  *

@@ -6,14 +6,16 @@
  * memory of a process of its host (CkRdmaAlloc), which it has mapped. A buffer carries the name of
  * such memory. Otherwise it sends messages:
  *
- *   get   H_SEND  to the source's PE: it copies into the destination if that is mapped there. If not, it
- *                 sends the data in pieces.
- *   put   H_FETCH to the destination's PE, if the source is mapped there: it copies. If not, the data are
+ *   get   H_SEND  to the source's PE: it copies into the destination if that is mapped there. If
+ *                 not, it sends the data in pieces.
+ *   put   H_FETCH to the destination's PE, if the source is mapped there: it copies. If not, the
+ *                 data are
  *                 sent at once.
- *   both  H_DATA  to the destination's PE: one piece. WINDOW pieces are under way at a time: each one that
- *                 has been copied asks for another (H_SEND), so a transfer needs memory for WINDOW pieces
- *                 however large it is. Messages between two PEs keep their order, so the last piece is the
- *                 last to arrive, and nobody has to remember which ones have.
+ *   both  H_DATA  to the destination's PE: one piece. WINDOW pieces are under way at a time: each
+ *                 one that has been copied asks for another (H_SEND), so a transfer needs memory
+ *                 for WINDOW pieces however large it is. Messages between two PEs keep their order,
+ *                 so the last piece is the last to arrive, and nobody has to remember which ones
+ *                 have.
  *
  * The messages contain the whole state: no PE keeps a record of a transfer. Every step is a counted
  * message or a callback's message, so quiescence waits for open transfers.

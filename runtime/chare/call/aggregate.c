@@ -19,7 +19,7 @@
  *   - when it has its number of calls or of bytes;
  *   - when the queue has run empty, or has gone round TURNS_MOST times. The PE notices this by a
  *     message to itself, the mark;
- *   - when it answers quiescence's question, so that quiescence never overlooks calls held back here;
+ *   - when it answers quiescence's question, so that it never overlooks calls held back here;
  *   - on CkFlush.
  */
 #include "call.h"

@@ -9,8 +9,8 @@
  * where the element is made compares:
  *
  *	creator                             place
- *	   |--- insertion, stamp ----------->|   in the stamp, not delivered here: the element is passed over (seen)
- *	   |                                 |   delivered here, not in the stamp: the element has missed it
+ *	   |--- insertion, stamp ----------->|   in the stamp, not delivered here: passed over (seen)
+ *	   |                                 |   delivered here, not in the stamp: the element missed it
  *	   |<-- INSERTED, what was missed ---|   later ones of that root wait for it here (held)
  *	   |--- MISSED, a broadcast -------->|   as soon as the creator has seen it itself
  *

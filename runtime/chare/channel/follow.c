@@ -3,8 +3,8 @@
  * follow.c: moves named channels with their elements. An element leaves when its ends are idle:
  *
  *	sending       its last put is locally complete
- *	receiving     the sender has stopped, and each put that it made has been consumed; or the last one lies in the
- *	              buffer of an end that is marked and not polled, and goes along
+ *	receiving     the sender has stopped, and each put that it made has been consumed; or the last
+ *	              one lies in the buffer of an end that is marked and not polled, and goes along
  *
  * Then the channel layer's ends are ended here. The records move with the element: as they are
  * within a process, packed by pup_channel to another one.

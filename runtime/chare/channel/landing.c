@@ -272,8 +272,8 @@ void landing_open_arrived(struct pe *pe, struct cmi_msg *msg)
 		l = lane_new(pe, msg->src_pe, m->bell);
 	call_coll_of(coll_get(pe, m->env.coll))->heard = landing_hear;
 	g = landing_new(l, m->number);
-	*g = (struct landing){ .block = lent(pe, l->src_pe, m->block), .coll = m->env.coll, .place = m->env.place,
-			       .size = m->size, .call = m->call };
+	*g = (struct landing){ .block = lent(pe, l->src_pe, m->block), .coll = m->env.coll,
+			       .place = m->env.place, .size = m->size, .call = m->call };
 	open_if_here(pe, l, g);
 	csd_msg_free(pe, msg);
 }

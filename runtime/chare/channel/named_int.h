@@ -10,10 +10,11 @@
  * The receiving end alone decides when the two are joined. Words between them are sent to the
  * elements, as calls are:
  *
- *	HELLO(serial, puts)   sender -> receiver   the sender is not joined, and will be only by a JOIN with this serial;
- *	                                           it has made so many puts. When it is made, has arrived, or was asked
- *	ASK                   receiver -> sender   stop, and say HELLO. When it is made, or wants to leave
- *	JOIN(serial, end)     receiver -> sender   answers the last HELLO, once those puts have been consumed
+ *	HELLO(serial, puts)   sender -> receiver   the sender is not joined, and will be only by a JOIN
+ *	                                           with this serial; it has made so many puts. When it is
+ *	                                           made, has arrived, or was asked
+ *	ASK                   receiver -> sender   stop, and say HELLO. When it is made or leaves
+ *	JOIN(serial, end)     receiver -> sender   answers the last HELLO, when those puts are consumed
  *	BYE                   both ways            the end is destroyed
  *
  * Each word names the receiving end by a unique number, if its sender knows it: a name may be

@@ -11,7 +11,7 @@
  *	1st call: a message
  *	OPEN: here are a block and a bell      ----->        is the element here? state = OPEN
  *	a call, a message of the block is free:
- *	write its payload, ring                ----->        hear: call the handler; freeing adds to `freed`
+ *	write its payload, ring                ----->        hear: call the handler; `freed` grows
  *	any other call: a message, COUNTED     ----->        hear, count it in `taken`, handle it
  *	CLOSE                                  ----->        hear, state = CLOSED
  *

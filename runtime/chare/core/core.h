@@ -2,10 +2,10 @@
 /*
  * core.h: the room core/, the lowest of the chare layer.
  *
- * Owns     the envelope of messages; the tables of the program, of collections and of parts; the names
- *          in error lines; callbacks as values; output.
- * Called   by all rooms, on the PE that the data belongs to. The program's tables and the parts' are
- *          constant while the loops run, so any thread may read them.
+ * Owns     the envelope of messages; the tables of the program, of collections and of parts; the
+ *          names in error lines; callbacks as values; output.
+ * Called   by all rooms, on the PE that the data belongs to. The program's tables and the parts'
+ *          are constant while the loops run, so any thread may read them.
  * Calls    no other room, except through the tables of the parts (part.h).
  *
  *	part.h        the table that each part has
@@ -14,7 +14,8 @@
  *	message.h     making messages, copying them, passing them down a tree, freeing them
  *	collection.h  finding collections and elements by id and by place
  *	index.h       indices: what they are, where they belong, tables by index
- *	callback.h    callbacks as values and messages; firing them; built_in.c has the runtime's messages
+ *	callback.h    callbacks as values and messages; firing them; built_in.c has the runtime's
+ *	              messages
  *	data.h        the types of values that callbacks bring
  *	register.h    the program's tables by number and by name
  *	elemmap.h     the table of elements that have moved

@@ -3,8 +3,9 @@
  * params.h: the room params/: parameters other than plain bytes.
  *
  * Owns     the owner of a user's message (owner.c, checked mode), its packed form (pack.c), nocopy
- *          arrays (ncpy.c), what pup functions pack: objects (pup.c, pup_object.c, pup_field.c) and elements
- *          (pup_element.c; pup_check.c in checked mode); priorities and other options (options.c).
+ *          arrays (ncpy.c), what pup functions pack: objects (pup.c, pup_object.c, pup_field.c) and
+ *          elements (pup_element.c; pup_check.c in checked mode); priorities and other options
+ *          (options.c).
  * Called   by the rooms above, on the PE that sends or runs the call.
  * Calls    core/.
  */

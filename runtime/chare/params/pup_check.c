@@ -281,7 +281,8 @@ void pup_fill_size(struct CkPupEr *p, size_t bytes)
 	if (r && r->bytes != bytes)
 		pup_fault(
 			p,
-			"calls pup_alloc for %zu bytes when it unpacks, and for %zu when it packs (call %zu): it must do "
+			"calls pup_alloc for %zu bytes when it unpacks, and for %zu when it packs (call %zu): "
+			"it must do "
 			"the same each time, so unpack first what the size depends on",
 			bytes, r->bytes, f->n_made + 1);
 }
@@ -459,7 +460,8 @@ static void report(const struct ck_obj *obj, const struct region *region, size_t
 	describe_region(region, k, k ? look->block[k - 1].p : NULL, where, sizeof where);
 	pup_fault(
 		&p,
-		"forgets %s of %s, which would be 0 after a move: pack it, or call pup_skip if it need not come back",
+		"forgets %s of %s, which would be 0 after a move: pack it, or call pup_skip if it need not "
+		"come back",
 		what, where);
 }
 

@@ -55,7 +55,8 @@ static struct scans *scans_of(struct collection *c)
 
 	if (CSD_LIKELY(all != NULL))
 		return all;
-	*scans_at(c) = all = cmi_alloc_zero(1, sizeof *all + c->n_local * sizeof *all->n_scanned, "a scan");
+	*scans_at(c) = all = cmi_alloc_zero(1, sizeof *all + c->n_local * sizeof *all->n_scanned,
+						   "a scan");
 	all->n_givers = -1;
 	return all;
 }

@@ -14,7 +14,8 @@
  * so this is decided there, when the element is about to be made (section_inserted):
  *
  *	a copy that waits for it, in the set      is dropped
- *	in the set, and not come here yet         is noted (struct section_newborn), and passed over when it comes
+ *	in the set, and not come here yet         is noted (struct section_newborn), and passed over when
+ *	                                          it comes
  *
  * Every multicast that any PE has seen comes to all PEs of the tree, so each note is removed in the
  * end. But this PE may not be in the tree: a section's list may still be under way. So a PE that

@@ -2,10 +2,11 @@
 /*
  * wait.h: the room wait/: handlers that wait, and calls that wait.
  *
- * Owns     the records of elements that have waiting handlers or calls (extra.c), conditions (when.c),
- *          [threaded] entries (threaded.c), Structured Dagger (sdag.c, bodies.c, sdag_pack.c), answers (sync.c), futures
- *          (future.c; holders.c says who has their names), calls inside their caller (inline.c), calls when there is
- *          nothing else to do (when_idle.c).
+ * Owns     the records of elements that have waiting handlers or calls (extra.c), conditions
+ *          (when.c), [threaded] entries (threaded.c), Structured Dagger (sdag.c, bodies.c,
+ *          sdag_pack.c), answers (sync.c), futures (future.c; holders.c says who has their names),
+ *          calls inside their caller (inline.c), calls when there is nothing else to do
+ *          (when_idle.c).
  * Called   on the element's PE, by the rooms above, and by call/ through attributes (part.h) and
  *          `behind` (struct call_node).
  * Calls    call/, params/, core/, and the scheduler's threads (cth.h).

@@ -6,7 +6,7 @@
  *   base + 0 * SEGMENT    segment of the host's first node
  *   base + 1 * SEGMENT    ...of its second
  *
- *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: handed out in order -> |
+ *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: in order -> |
  *
  * A reference is the node's number on the host (16 bits) and the offset in its segment (48 bits);
  * 0, which is a share_head, is none. A message's reference is its name on a stack (msg_stack.h).

@@ -192,7 +192,8 @@ static int ucx_open(struct cmi *m)
 	m->back = u;
 	if (m->o.verbose && m->apart && m->job.first_on_host == 0)
 		machine_say(
-			"nodes of host %s are in user namespaces of their own: they share no memory, and the network is between them",
+			"nodes of host %s are in user namespaces of their own: they share no memory, and the network is "
+			"between them",
 			host_name(m, m->job.node));
 	if (m->o.verbose && m->job.node == 0)
 		machine_say("UCX %s, %d node%s on %s", ucp_get_version_string(),

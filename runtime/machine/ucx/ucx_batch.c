@@ -10,7 +10,7 @@
  *
  * A segment is a block of the scheduler's pool: a head, which is not sent, and records.
  *
- *   record of a message:  kind, bytes | the message, of which kind and bytes stand where its link was
+ *   record of a message:  kind, bytes | the message; these two stand where its link was
  *   record of a put:      kind, bytes | struct cmi_put_wire | the data
  *
  * Each record begins at a multiple of RECORD_ALIGN bytes from the segment's beginning.

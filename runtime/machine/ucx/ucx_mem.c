@@ -4,7 +4,7 @@
  *
  * A key that travels consists of a struct ucx_key_head and UCX's packed key:
  *
- *   | base, 8 bytes | shared, 8 bytes | pid, 8 bytes | packed rkey (25 bytes over posix, more with RDMA devices) |
+ *   | base, 8 bytes | shared, 8 bytes | pid, 8 bytes | packed rkey (25 bytes over posix, or more) |
  *
  * The base names the chunk within its node, so attachments to one chunk share one unpacked key. The
  * key contains its process because UCX (1.13) crashes when it unpacks a posix key whose process has

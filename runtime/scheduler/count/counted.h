@@ -16,7 +16,8 @@
  * added to the state that ends, and to the row that ran. So the states add up to the PE's time, and
  * the rows to `busy`.
  *
- *   busy       the program's functions run: entry methods, handlers of CmiRegisterHandler, functions of channels
+ *   busy       the program's functions run: entry methods, handlers of CmiRegisterHandler,
+ *              functions of channels
  *   idle       nothing to do, from the first pass of the loop that found nothing
  *   overhead   all else: the runtime; also timers and C functions that a callback names
  */

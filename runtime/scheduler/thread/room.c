@@ -13,7 +13,7 @@
  *
  * Not counted, and therefore never refused:
  *   - the first slab of each class of each PE, so that a PE can always send something of each size;
- *   - the runtime's own messages: credits, exit, reductions, copies on the way down a broadcast's tree;
+ *   - the runtime's own messages: credits, exit, reductions, copies down a broadcast's tree;
  *   - messages that arrive, of which flow control bounds the sum (flow.c).
  */
 #include "thread.h"

@@ -6,7 +6,7 @@
  * that is passed through a channel, or through a global variable of the process, may arrive
  * sooner.) No declaration is needed (setGroupDepID), and no order of messages can break it:
  *
- *   announce  creator -> all   the creation, down the creator's tree; each PE keeps it (kind->announced)
+ *   announce  creator -> all   the creation, down the creator's tree; kind->announced keeps it
  *   known     all -> creator   the whole subtree has it
  *   born      creator -> all   construct the branch, unless that has been done (kind->born)
  *

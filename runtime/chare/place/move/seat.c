@@ -5,8 +5,8 @@
  * when the element moves, so code that computes with n_local, n_slots and the map need not know
  * that it has moved.
  *
- *	at the seat      a stub in the element's slot, with its index, its ordinal, and the number of its next
- *	                 reduction; n_here and n_line are 0, so that no call takes it for an element
+ *	at the seat      a stub in the element's slot, with its index, its ordinal, and the number of its
+ *	                 next reduction; n_here and n_line are 0, so that no call takes it for an element
  *	where it lives   the element, a guest: in no slot, found by index
  *
  * A guest's contributions are sent to its seat, and filed there as if it had stayed. Two such

@@ -7,14 +7,14 @@
  * call of an element that it does not have.
  *
  *	no record     by way of home
- *	WAITS         the PE has sent SWITCH, by way of home, behind its calls. Calls wait until the answer
+ *	WAITS         the PE has sent SWITCH, by way of home, behind its calls. Calls wait for the answer
  *	LEASE         straight to `pe`, which has noted this PE as a holder
- *	CLEAN_HOME    the lease was recalled, and nothing has been sent since: as no record, but if the element's
- *	              new place offers a lease again, the way by home is known to be empty
+ *	CLEAN_HOME    the lease was recalled, and nothing has been sent since: as no record, but if the
+ *	              element's new place offers a lease again, the way by home is known to be empty
  *
  *	OFFER          from home: your calls pass through here       SWITCH, unless there is a record
- *	GRANT          from its place: you are a holder              WAITS: LEASE, and what waited goes straight
- *	DENY           it is not there, or about to leave            WAITS: what waited goes by way of home
+ *	GRANT          from its place: you are a holder              WAITS: LEASE; what waited goes straight
+ *	DENY           it is not there, or about to leave            WAITS: what waited goes by home
  *	RECALL         it is about to leave: FLUSH behind the last call; LEASE: CLEAN_HOME
  *	LEASE_AGAIN    from its new place, which has noted this PE   CLEAN_HOME: LEASE. No record: SWITCH
  *

@@ -2,11 +2,12 @@
 /*
  * place.h: the room place/: where elements live.
  *
- * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and destroying
- *          elements (insert.c), passing calls on at home (home.c), moving elements (movable.c, leave.c, stay.c,
- *          travel.c, arrive.c), the ways of calls to them (lease.c), detecting that inserting is over (closing.c),
- *          detecting that all elements are constructed (ready.c), freeing destroyed objects (destroy.c), finding
- *          elements of this PE (local.c), the seats of elements that are away (seat.c), moving many elements of an
+ * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and
+ *          destroying elements (insert.c), passing calls on at home (home.c), moving elements
+ *          (movable.c, leave.c, stay.c, travel.c, arrive.c), the ways of calls to them (lease.c),
+ *          detecting that inserting is over (closing.c), detecting that all elements are
+ *          constructed (ready.c), freeing destroyed objects (destroy.c), finding elements of this
+ *          PE (local.c), the seats of elements that are away (seat.c), moving many elements of an
  *          array that is at rest (bulk.c).
  * Called   by the rooms above, on the element's PE or its home; by call/ through struct ck_kind
  *          (`missing`) and the route of a collection (call_route.h).

@@ -4,11 +4,11 @@
  * of leave.c is not needed: no call can overtake another one or miss its element, because there are
  * no calls. All PEs have the same plan, so each of them knows what changes:
  *
- *	a PE where elements live      sends those that go, one batch for each PE (bulk_leave.c, batch.c), and awaits those
- *	                              that come (bulk_come.c)
+ *	a PE where elements live      sends those that go, one batch for each PE (bulk_leave.c, batch.c),
+ *	                              and awaits those that come (bulk_come.c)
  *	a home                        notes where its elements are now
- *	a PE with a lease             calls the element at its new place, which knows the PE as a holder; the
- *	                              holders came with the element
+ *	a PE with a lease             calls the element at its new place, which knows the PE as a holder;
+ *	                              the holders came with the element
  *
  * The plan is a list of moves, or cuts through the row-major order of an array with extents
  * (core/cut_map.c).

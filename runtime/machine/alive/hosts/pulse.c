@@ -345,7 +345,8 @@ static void warn(struct pulse *p, struct peer *peer)
 	p->said = true;
 	pulse_net_print(rails_of(p, peer->node), address, sizeof address);
 	machine_say(
-		"node %d on %s: node %d on %s answers no heartbeat (UDP to %s port %d: a firewall?); if its host is "
+		"node %d on %s: node %d on %s answers no heartbeat (UDP to %s port %d: a firewall?); "
+		"if its host is "
 		"lost, the job may hang (CK_PEER_TIMEOUT=0 sends none)",
 		p->m->job.node, host_name(p->m, p->m->job.node), peer->node,
 		host_name(p->m, peer->node), address, rails_of(p, peer->node)->port);
