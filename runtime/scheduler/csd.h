@@ -12,7 +12,7 @@
  *	static int h_ping;
  *
  *	static void on_ping(struct pe *pe, struct cmi_msg *m) { ...; CmiFree(m); }
- *	void starts(void) { h_ping = CmiRegisterHandler("ping", on_ping); }  // x.ci: initnode void starts();
+ *	void starts(void) { h_ping = CmiRegisterHandler("ping", on_ping); } // an initnode function
  *
  *	struct ping *p = CmiAlloc(sizeof *p);
  *	p->n = 3;

@@ -4,7 +4,7 @@
  * destroyed. Between PEs of a process a message carries a pointer: the element keeps its address.
  * To another process everything is packed:
  *
- *	| struct packed | holders, padded | element, padded | bodies, padded | waiting calls | late ones |
+ *	| struct packed | holders, padded | element, padded | bodies, padded | waiting calls | late |
  *
  *	call:	| struct packed_call | what follows a message's head, padded |
  *

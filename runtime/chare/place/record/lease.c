@@ -13,7 +13,7 @@
  *	              element's new place offers a lease again, the way by home is known to be empty
  *
  *	OFFER          from home: your calls pass through here       SWITCH, unless there is a record
- *	GRANT          from its place: you are a holder              WAITS: LEASE; what waited goes straight
+ *	GRANT          from its place: you are a holder              WAITS: LEASE; calls go straight
  *	DENY           it is not there, or about to leave            WAITS: what waited goes by home
  *	RECALL         it is about to leave: FLUSH behind the last call; LEASE: CLEAN_HOME
  *	LEASE_AGAIN    from its new place, which has noted this PE   CLEAN_HOME: LEASE. No record: SWITCH
