@@ -11,7 +11,7 @@ import sys
 # README's row: what PERFORMANCE calls it.
 ROWS = {
     'a message there and back, two processes': 'message round trip between processes, over the faster MPI',
-    'the same, its data not looked at': 'the same, over Charm++ on UCX (published, scaled; data untouched)',
+    'the same, without reading its data': 'the same, over Charm++ on UCX (published, scaled; data untouched)',
     'barrier': 'barrier, over the faster MPI',
     'allreduce': 'allreduce, over the faster MPI',
     'stencil in 3-D, one block for each PE, by channels': 'stencil by channels, one block per PE, over the faster MPI program',
