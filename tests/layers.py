@@ -84,7 +84,7 @@ INCLUDES = {
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'keys.h'],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
-    # place.h: atrest drives moves at rest itself.
+    # place.h: atrest drives bulk moves itself.
     'tests/programs*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],

@@ -323,7 +323,7 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 		rc = len < sizeof(struct wires_head) ? -EPROTO
 						     : take_wires(m, node, blob, len, &cap);
 		if (rc) {
-			machine_say("node %d cannot take in the addresses of node %d (%zu bytes): "
+			machine_say("node %d cannot accept the addresses of node %d (%zu bytes): "
 				    "%s", m->job.node, node, len, strerror(-rc));
 			return rc;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ends_rest: moves at rest that cannot be carried out, each the end of the job. `ends_rest MISTAKE`. The plans are
- * for two PEs in two processes, with an array of four elements. */
+/* ends_rest: bulk moves that cannot be carried out, each the end of the job. `ends_rest MISTAKE`.
+ * The plans are for two PEs in two processes, with an array of four elements. */
 #include "check.h"
 
 #include "ends_rest.decl.h"

@@ -82,8 +82,8 @@ void CkLBRegister(const char *name, CkLBStrategyFn fn, unsigned wants, void *arg
 	default:
 		csd_abort(
 			NULL,
-			"CkLBRegister: \"%s\" is no name for a strategy, has no function, or wants what is none "
-			"of CK_LB_EDGES",
+			"CkLBRegister: \"%s\" is empty or reserved, has no function, or wants more "
+			"than CK_LB_EDGES",
 			name ? name : "");
 	}
 }

@@ -122,7 +122,7 @@ static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint
 	struct cmi_msg *m;
 
 	if (ref % CMI_MSG_ALIGN || !share_has(w->m->share, ref, room_p) || *room_p < sizeof *m)
-		damaged(w, src_pe, "a reference to no message");
+		damaged(w, src_pe, "a reference that names no message");
 	m = share_msg_of(w->m->share, ref);
 	msg_tell_taken(m, w->m->share->one_process);
 	return m;
@@ -388,7 +388,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	    offer->check != ~(offer->ref + offer->number) ||
 	    offer->ref % RING_LINE || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
 	    p->in[offer->number].ring.ring)
-		damaged(w, m->src_pe, "an offer of no ring");
+		damaged(w, m->src_pe, "an offer that names no ring");
 
 	ring_reader_init(&p->in[offer->number].ring,
 			 (struct ring *)(void *)share_msg_of(w->m->share, offer->ref));

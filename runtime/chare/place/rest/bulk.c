@@ -48,7 +48,7 @@ static void check_plan(struct pe *pe, const struct collection *c, const struct b
 	const int n_pes = pe->node->job->n_pes;
 
 	if (b->begun || !c->constructed || !call_is_closed(c))
-		csd_abort(pe, "moves at rest of elements of %s, which is not at rest", c->type->name);
+		csd_abort(pe, "bulk moves of %s, which is not closed, or is moving already", c->type->name);
 	if (plan->cuts && (c->sparse || plan->cuts[0] || plan->cuts[n_pes] != c->homes.total))
 		csd_abort(pe, "cuts of %s, which do not fit its places", c->type->name);
 	for (int p = 0; plan->cuts && p < n_pes; p++)
