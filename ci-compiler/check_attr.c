@@ -227,7 +227,7 @@ static bool check_condition_token(struct checker *c, const struct ci_entry *e,
 	if (t->kind == TOK_DIRECTIVE || (t->kind == TOK_BAD && *t->s != '\'') ||
 	    strcmp(t->s, ";") == 0 || strcmp(t->s, "{") == 0 || strcmp(t->s, "}") == 0)
 		return condition_error(c, t, NULL,
-				       ci_fmt(c->ci, "'%.40s' cannot stand in a condition", t->s));
+				       ci_fmt(c->ci, "'%.40s' is not allowed in a condition", t->s));
 	return true;
 }
 

@@ -145,7 +145,7 @@ static void check_one(struct checker *c, const struct ci_pup *x, struct ci_pup_f
 	} else if (!may_be_message(c, &f->type) || f->memory != CI_PUP_MALLOC) {
 		ci_error(c->ci, f->tok->at, ci_fmt(c->ci, "write '%s *%s [1]' if it is one; if it is not the "
 			 "element's own, write 'skip %s' and set it in on_arrived", f->type.text, f->name, f->name),
-			 "how many values '%s' points to is missing", f->name);
+			 "the number of values that '%s' points to is missing", f->name);
 	} else if (x->chare == NULL) {
 		ci_error(c->ci, f->tok->at, "keep the message in the chare's struct, or write the packing in C",
 			 "only an element keeps a message: '%s' is in the list of the type '%s'", f->name,

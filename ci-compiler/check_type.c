@@ -169,7 +169,7 @@ static bool check_proxy(struct checker *c, struct ci_type *type, const char *nam
 	const char *guess;
 
 	if (chare == NULL && foreign_advice(type->text) != NULL) {
-		ci_error(c->ci, type->tok->at, foreign_advice(type->text), "'%s' is not there", type->text);
+		ci_error(c->ci, type->tok->at, foreign_advice(type->text), "'%s' is not available", type->text);
 		return false;
 	}
 	if (chare == NULL && (c->parse_failed || c->module->externs != NULL ||

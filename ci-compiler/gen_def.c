@@ -83,7 +83,7 @@ static void packed_message(struct ci_out *o, const struct ci_message *x)
 
 	ci_put(o, "%s *%s_alloc(size_t ck_extra)\n{\n\t%s *ck_m;\n\n", n, n, n);
 	ci_put(o, "\tif (ck_extra > PTRDIFF_MAX / 2)\n"
-	       "\t\tCkAbort(\"%s_alloc: there are no %%zu bytes\", ck_extra);\n", n);
+	       "\t\tCkAbort(\"%s_alloc: %%zu bytes are too many\", ck_extra);\n", n);
 	ci_put_line(o, x->tok);
 	ci_put(o, "\tck_m = (%s *)CkGen_allocMsg(sizeof(%s) + ck_extra);\n", n, n);
 	ci_put_line_back(o);

@@ -83,7 +83,7 @@ static void check_place(struct ci_out *o, const struct ci_pup *x, const struct c
 		return;
 	}
 	check(o, f->tok, ci_fmt(o->ci, "offsetof(%s, %s) > offsetof(%s, %s)", t, f->name, t, before->name),
-	      ci_fmt(o->ci, "%s: '%s' stands before '%s' in the struct; list the fields of 'pup %s' in the "
+	      ci_fmt(o->ci, "%s: '%s' comes before '%s' in the struct; list the fields of 'pup %s' in the "
 		     "struct's order", x->name, f->name, before->name, x->name));
 	check(o, f->tok, ci_fmt(o->ci, "offsetof(%s, %s) <= CKGEN_AFTER(%s, %s, %s)", t, f->name, t,
 				before->name, f->name),
@@ -94,7 +94,7 @@ static void check_place(struct ci_out *o, const struct ci_pup *x, const struct c
 static void check_end(struct ci_out *o, const struct ci_pup *x, const struct ci_pup_field *last)
 {
 	check(o, last->tok, ci_fmt(o->ci, "sizeof(%s) == CKGEN_END(%s, %s)", x->text, x->text, last->name),
-	      ci_fmt(o->ci, "%s: a field behind '%s' is missing in 'pup %s'; name it, or skip it", x->name,
+	      ci_fmt(o->ci, "%s: a field after '%s' is missing in 'pup %s'; name it, or skip it", x->name,
 		     last->name, x->name));
 }
 
@@ -112,7 +112,7 @@ static void check_kind(struct ci_out *o, const struct ci_pup *x, const struct ci
 	if (f->kind == CI_PUP_SKIP)
 		check(o, f->tok, ci_fmt(o->ci, "%sCKGEN_IS_ARRAY(%s)", has_brackets(f) ? "" : "!", value),
 		      has_brackets(f) ?
-		      ci_fmt(o->ci, "%s: '%s' is no array; write 'skip %s'", x->name, f->name, f->name) :
+		      ci_fmt(o->ci, "%s: '%s' is not an array; write 'skip %s'", x->name, f->name, f->name) :
 		      ci_fmt(o->ci, "%s: '%s' is an array; write 'skip %s[]'", x->name, f->name, f->name));
 	else if (f->type.stars == 0 && !has_brackets(f) && f->type.class_ == CI_USER)
 		check(o, f->tok, ci_fmt(o->ci, "!CKGEN_IS_POINTER(%s)", value),

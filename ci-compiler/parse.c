@@ -247,7 +247,7 @@ static bool library(struct parser *p, const struct ci_tok *name)
 		ci_note(p->ci, name->at, "library", "module %s of Charm++ is not needed: %s", name->s,
 			libraries[i].note);
 	else
-		ci_error(p->ci, name->at, libraries[i].refused, "module %s of Charm++ is not there",
+		ci_error(p->ci, name->at, libraries[i].refused, "module %s of Charm++ is not available",
 			 name->s);
 	return true;
 }
@@ -383,7 +383,7 @@ static const struct refused refused[] = {
 static bool stray_entries(struct parser *p)
 {
 	p_unexpected(p, "a readonly, message, chare, array, group or '}'",
-		     "entry methods stand inside a chare: is there a '}' too many above?");
+		     "entry methods belong inside a chare: is there a '}' too many above?");
 	while (p_accept(p, "entry"))
 		p_skip_statement(p);
 	if (p_accept(p, "}"))
@@ -503,7 +503,7 @@ static void sections(struct parser *p, const struct ci_tok *open)
 				 ci_fmt(p->ci, "close '%s', opened in line %d, with '}' first; to "
 					"use another module's chares write 'extern module foo;'",
 					p->module->name, open->line),
-				 "a module cannot stand inside a module");
+				 "a module is not allowed inside a module");
 			p->nested = true;
 			return;
 		}
@@ -552,7 +552,7 @@ static void outside_modules(struct parser *p, bool any)
 	if (!p->nested || !p_is(p, "}"))
 		p_unexpected(p, "'module' or 'mainmodule'", any ?
 			     "is there a '}' too many above?" :
-			     "everything stands inside a module: mainmodule foo { ... }");
+			     "everything belongs inside a module: mainmodule foo { ... }");
 	p->nested = false;
 	/* `extern module foo;` does not start a module. */
 	while (p->t->kind != TOK_END && !p_is(p, "mainmodule") &&

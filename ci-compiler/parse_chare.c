@@ -248,7 +248,7 @@ static bool entry_name(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 	if (p_is(p, "~")) {
 		ci_error(p->ci, p->t->at, "take it out: free what the struct points to where you call "
 			 "CkDestroy(self)",
-			 "a destructor is no entry method");
+			 "a destructor is not an entry method");
 		return false;
 	}
 	if (p->t->kind == TOK_NAME && (p_next_is(p, "(") || p_next_is(p, "-")))
@@ -307,7 +307,7 @@ static void after_params(struct parser *p, const struct ci_chare *c, struct ci_e
 		return;
 	ci_error(p->ci, p->t->at,
 		 ci_fmt(p->ci, "take it out: the handler gets the chare as '%s *self'", c->name),
-		 "'const' cannot stand here");
+		 "'const' is not allowed here");
 	e->bad = true;
 	p->t++;
 }
@@ -389,7 +389,7 @@ static void missing_brace(struct parser *p, const struct ci_chare *c)
 	ci_error(p->ci, p->t->at,
 		 ci_fmt(p->ci, "write the '}' of '%s', opened in line %d, before it", c->name,
 			c->tok->line),
-		 "'%s' cannot stand inside a chare", p->t->s);
+		 "'%s' is not allowed inside a chare", p->t->s);
 }
 
 static void members(struct parser *p, struct ci_chare *c, const struct ci_tok *open)

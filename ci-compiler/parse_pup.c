@@ -52,7 +52,7 @@ static bool pointed(struct parser *p, struct ci_pup_field *f)
 	if (p_next_is(p, "]")) {
 		ci_error(p->ci, p->t[1].at, ci_fmt(p->ci, "write an expression over the struct's fields, as in "
 			 "%s *%s [self->n]", f->type.text, f->name),
-			 "how many values '%s' points to is missing", f->name);
+			 "the number of values that '%s' points to is missing", f->name);
 		return false;
 	}
 	if (!brackets(p, &f->count))
@@ -88,8 +88,8 @@ static bool named(struct parser *p, struct ci_pup *x, const struct ci_type *type
 	struct ci_pup_field *f;
 
 	if (p_is(p, "("))
-		return p_unexpected(p, "the name of the field", "a function is elsewhere in another process: "
-				    "skip the pointer, and set it in on_arrived");
+		return p_unexpected(p, "the name of the field", "a function has another address "
+				    "in another process: skip the pointer, and set it in on_arrived");
 	name = p_new_name(p, "field");
 	if (name == NULL)
 		return false;
@@ -189,8 +189,8 @@ static bool attribute(struct parser *p, struct ci_pup *x)
 		return true;
 	x->on_arrived = p->t;
 	if (!p_accept(p, "on_arrived"))
-		return p_unexpected(p, "'on_arrived'", ci_fmt(p->ci, "pup %s [on_arrived]; has "
-				    "%s_on_arrived called where an element has come to", x->name, x->name));
+		return p_unexpected(p, "'on_arrived'", ci_fmt(p->ci, "pup %s [on_arrived]; calls "
+				    "%s_on_arrived where an element has arrived", x->name, x->name));
 	return p_expect(p, "]");
 }
 

@@ -114,7 +114,7 @@ static void jump_error(struct sdag_parser *s, const struct ci_tok *t)
 {
 	static const char *const help[] = {
 		"write the condition into an 'if' or 'while' of the body",
-		"a body ends at its end: put the rest into 'if (...) { ... }'",
+		"a body runs to its end: put the rest into 'if (...) { ... }'",
 	};
 
 	ci_error(s->p->ci, t->at, help[tok_is(t, "return")],
@@ -419,7 +419,7 @@ static struct ci_sdag *for_(struct sdag_parser *s)
 
 static bool range_error(struct parser *p, const struct ci_tok *at)
 {
-	ci_error(p->ci, at->at, "write: forall [i] (0 : n - 1, 1); both ends are taken",
+	ci_error(p->ci, at->at, "write: forall [i] (0 : n - 1, 1); both bounds are included",
 		 "a forall has a lower bound, an upper bound and a step");
 	return false;
 }
@@ -478,12 +478,12 @@ static struct ci_sdag *unknown(struct sdag_parser *s)
 	const char *guess = s->p->t->kind == TOK_NAME ? ci_nearest(s->p->t->s, words) : NULL;
 
 	if (p_is(s->p, "else"))
-		p_unexpected(s->p, "a statement", "an 'else' stands directly behind the statement "
+		p_unexpected(s->p, "a statement", "an 'else' must directly follow the statement "
 			     "of its 'if'");
 	else
 		p_unexpected(s->p, "a statement", guess != NULL ?
 			     ci_fmt(s->p->ci, "did you mean '%s'?", guess) :
-			     "C code stands in 'serial { ... }'; around it: when, if, for, while, "
+			     "C code belongs in 'serial { ... }'; around it: when, if, for, while, "
 			     "forall, overlap, case");
 	return NULL;
 }

@@ -90,7 +90,7 @@ static bool basic_type(struct parser *p, struct ci_type *type)
 	type->class_ = b.void_ ? CI_VOID : b.float_ || b.double_ ? CI_FLOATING : CI_INTEGER;
 	if (basic_valid(&b))
 		return true;
-	ci_error(p->ci, type->tok->at, NULL, "'%s' is no type of C", type->text);
+	ci_error(p->ci, type->tok->at, NULL, "'%s' is not a C type", type->text);
 	return false;
 }
 
@@ -183,7 +183,7 @@ static bool named_type(struct parser *p, struct ci_type *type)
 		return p_unexpected(p, "a type", NULL);
 	if (ci_is_c_keyword(p->t->s)) {
 		ci_error(p->ci, p->t->at, "take it out: what is sent is a copy of the value",
-			 "'%s' cannot stand in a type here", p->t->s);
+			 "'%s' is not allowed in a type here", p->t->s);
 		return false;
 	}
 	if (*tag == '\0' && (p_is(p, "self") || strncmp(p->t->s, "ck_", 3) == 0)) {
@@ -209,7 +209,7 @@ static bool type_or_reference(struct parser *p, struct ci_type *type)
 	if (!ok)
 		return false;
 	if (type->class_ == CI_USER && p_is_basic_type(p)) {
-		ci_error(p->ci, type->tok->at, "take it out", "'%s' cannot stand before '%s'",
+		ci_error(p->ci, type->tok->at, "take it out", "'%s' is not allowed before '%s'",
 			 type->text, p->t->s);
 		return false;
 	}
@@ -286,7 +286,7 @@ static bool operand(struct parser *p, int nesting)
 	}
 	if (p->t->kind == TOK_NUMBER) {
 		if (!integer_number(p->t->s)) {
-			ci_error(p->ci, p->t->at, NULL, "'%.40s' is no whole number", p->t->s);
+			ci_error(p->ci, p->t->at, NULL, "'%.40s' is not a whole number", p->t->s);
 			return false;
 		}
 		p->t++;

@@ -27,7 +27,7 @@ bool p_accept(struct parser *p, const char *word)
 static void directive_error(struct parser *p)
 {
 	if (p->ci->cpp)
-		ci_error(p->ci, p->t->at, "take it out", "a pragma says nothing in a .ci file");
+		ci_error(p->ci, p->t->at, "take it out", "a pragma has no effect in a .ci file");
 	else if (!p->ci->had_directive) /* one error for all directives */
 		ci_error(p->ci, p->t->at,
 			 "run ckci --cpp, with the -D and -I that belong to it; a C header is "
@@ -41,14 +41,14 @@ static void bad_text_error(struct parser *p)
 	const char *s = p->t->s;
 
 	if (p->t->len > 1 && (*s == '"' || *s == '\''))
-		ci_error(p->ci, p->t->at, NULL, "a literal cannot stand here");
+		ci_error(p->ci, p->t->at, NULL, "a literal is not allowed here");
 	else if (p->t->len > 1)
-		ci_error(p->ci, p->t->at, "a name has only the letters a-z, A-Z, digits and _",
-			 "'%.40s' is no name in C", s);
+		ci_error(p->ci, p->t->at, "a name consists of the letters a-z, A-Z, digits and _",
+			 "'%.40s' is not a C name", s);
 	else
 		ci_error(p->ci, p->t->at, NULL, *s >= ' ' && *s < 0x7f ?
-			 "the character '%c' cannot stand here" :
-			 "the character 0x%02x cannot stand here", *s & 0xff);
+			 "the character '%c' is not allowed here" :
+			 "the character 0x%02x is not allowed here", *s & 0xff);
 }
 
 bool p_unexpected(struct parser *p, const char *wanted, const char *help)
@@ -145,7 +145,7 @@ static const struct ci_tok *hyphenated(struct parser *p, const char *what)
 	fixed->s = s;
 	fixed->len = len;
 	ci_error(p->ci, start[1].at, ci_fmt(p->ci, "write %s", s),
-		 "%s '%.*s': '-' cannot stand in a name", what, (int)len, start->at);
+		 "%s '%.*s': '-' is not allowed in a name", what, (int)len, start->at);
 	return fixed;
 }
 
