@@ -66,7 +66,7 @@ static size_t first_at_least(const struct chain *c, size_t high, double sum)
 	return low;
 }
 
-static size_t reach(const struct chain *c, int pe, size_t from, double seconds)
+static size_t cuts_reach(const struct chain *c, int pe, size_t from, double seconds)
 {
 	return last_at_most(c, from, c->sum[from] + capacity(c, pe, seconds));
 }
@@ -76,7 +76,7 @@ static bool is_possible(const struct chain *c, double seconds)
 	size_t at = 0;
 
 	for (int p = 0; p < c->l->n_pes && at < c->n; p++)
-		at = reach(c, p, at, seconds);
+		at = cuts_reach(c, p, at, seconds);
 	return at == c->n;
 }
 
@@ -147,7 +147,7 @@ static void shift_cuts(const struct chain *c, double seconds)
 	for (int p = n_pes - 1; p > 0; p--)
 		first[p] = first_at_least(c, first[p + 1], c->sum[first[p + 1]] - capacity(c, p, seconds));
 	for (int p = 1; p < n_pes; p++) {
-		size_t last = reach(c, p - 1, c->cut[p - 1], seconds);
+		size_t last = cuts_reach(c, p - 1, c->cut[p - 1], seconds);
 
 		if (c->cut[p] < first[p])
 			c->cut[p] = first[p];

@@ -50,7 +50,7 @@ static void bag_add(const struct lb_loads *l, struct bag *bag, const uint32_t *m
 }
 
 /* `from` gives away elements with at most this much work. Returns whether it had any. */
-static bool give(struct diffusion *d, int from, int to, double work)
+static bool give_work(struct diffusion *d, int from, int to, double work)
 {
 	struct bag *bag = &d->bag[from];
 	uint32_t *given = cmi_alloc(bag->n * sizeof *given, "balancing");
@@ -84,7 +84,7 @@ static bool meet(struct diffusion *d, int a, int b)
 
 	if (l->load[from] <= even * (1 + d->tolerance))
 		return false;
-	return give(d, from, to, (l->load[from] - even) * l->speed[from]);
+	return give_work(d, from, to, (l->load[from] - even) * l->speed[from]);
 }
 
 static bool sweep(struct diffusion *d)

@@ -68,7 +68,8 @@ const char *lb_metis_missing(void)
 }
 
 /* 0, or -EIO: METIS refused. */
-static int partition(const void *library, const CkLBStats *s, struct lb_graph *g, int32_t *part)
+static int metis_partition(const void *library, const CkLBStats *s, struct lb_graph *g,
+			   int32_t *part)
 {
 	const struct metis *m = library;
 	partition_fn fn = g->n_parts > RECURSIVE_MOST ? m->kway : m->recursive;
@@ -98,5 +99,5 @@ int lb_metis(const CkLBStats *s, int32_t *to, void *arg)
 	struct metis m;
 
 	(void)arg;
-	return metis_load(&m) ? -ENOENT : lb_graph_run(s, partition, &m, true, to);
+	return metis_load(&m) ? -ENOENT : lb_graph_run(s, metis_partition, &m, true, to);
 }

@@ -67,7 +67,7 @@ static size_t at_most(const struct refine *r, int pe, double work)
 }
 
 /* The element of `from` that should go to `to`; the index after its last one: none. */
-static size_t choose(struct refine *r, int from, int to, double limit)
+static size_t choose_element(struct refine *r, int from, int to, double limit)
 {
 	const struct lb_loads *l = r->l;
 	double need = (l->load[from] - limit) * l->speed[from],
@@ -103,7 +103,7 @@ void lb_refine_loads(const CkLBStats *s, struct lb_loads *l, int32_t *to)
 	lb_heap_init(&least, l->n_pes, l->load, 1);
 	for (int from, dest;
 	     from = lb_heap_top(&most), dest = lb_heap_top(&least), l->load[from] > limit;) {
-		size_t k = choose(&r, from, dest, limit);
+		size_t k = choose_element(&r, from, dest, limit);
 
 		if (k == r.first[from + 1])
 			break;

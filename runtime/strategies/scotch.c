@@ -145,7 +145,8 @@ static void fix_pinned(const CkLBStats *s, const struct lb_graph *g, int32_t *pa
 }
 
 /* 0, or -EIO: SCOTCH refused. */
-static int partition(const void *library, const CkLBStats *s, struct lb_graph *g, int32_t *part)
+static int scotch_partition(const void *library, const CkLBStats *s, struct lb_graph *g,
+			    int32_t *part)
 {
 	const struct scotch *x = library;
 	int32_t *share = cmi_alloc((size_t)g->n_parts * sizeof *share, "balancing");
@@ -175,5 +176,5 @@ int lb_scotch(const CkLBStats *s, int32_t *to, void *arg)
 	struct scotch x;
 
 	(void)arg;
-	return scotch_load(&x) ? -ENOENT : lb_graph_run(s, partition, &x, !has_pinned(s), to);
+	return scotch_load(&x) ? -ENOENT : lb_graph_run(s, scotch_partition, &x, !has_pinned(s), to);
 }

@@ -73,7 +73,7 @@ static uint64_t curve(uint32_t *x, int n, int bits)
 	return key;
 }
 
-static uint64_t place_of(const CkLBElement *e, const struct box *box)
+static uint64_t curve_key(const CkLBElement *e, const struct box *box)
 {
 	const int bits = box->n == 3 ? 21 : 31;
 	uint32_t x[3];
@@ -86,7 +86,7 @@ static uint64_t place_of(const CkLBElement *e, const struct box *box)
 
 struct placed { uint64_t at; uint32_t i; };
 
-static int by_place(const void *a_, const void *b_)
+static int by_curve_key(const void *a_, const void *b_)
 {
 	const struct placed *a = a_, *b = b_;
 
@@ -104,8 +104,8 @@ int lb_sfc(const CkLBStats *s, int32_t *to, void *arg)
 	(void)arg;
 	find_box(s, &box);
 	for (size_t i = 0; i < s->n; i++)
-		row[i] = (struct placed){ place_of(&s->element[i], &box), (uint32_t)i };
-	qsort(row, s->n, sizeof *row, by_place);
+		row[i] = (struct placed){ curve_key(&s->element[i], &box), (uint32_t)i };
+	qsort(row, s->n, sizeof *row, by_curve_key);
 	for (size_t k = 0; k < s->n; k++)
 		order[k] = row[k].i;
 	free(row);

@@ -30,7 +30,7 @@ enum {
 
 /* ---- CK_TRACE ---------------------------------------------------------------------------- */
 
-_Noreturn static void refuse(const char *text)
+_Noreturn static void trace_refuse(const char *text)
 {
 	char allowed[128];
 
@@ -53,12 +53,12 @@ struct trace_options trace_asked(void)
 	char *end = NULL;
 
 	if (!len || len >= sizeof o.folder - 32)
-		refuse(text);
+		trace_refuse(text);
 	if (comma) {
 		long mb = strtol(comma + 1, &end, 10);
 
 		if (comma[1] < '0' || comma[1] > '9' || *end || mb < 1 || mb > MB_MOST)
-			refuse(text);
+			trace_refuse(text);
 		o.bytes = (uint64_t)mb << 20;
 	}
 	memcpy(o.folder, text, len);

@@ -32,7 +32,7 @@ static struct host *host_of(struct boot *b)
 	return (struct host *)b; /* base is the first member */
 }
 
-static void append(struct host *h, const char *text)
+static void host_append(struct host *h, const char *text)
 {
 	size_t len = strlen(text) + 1;
 
@@ -46,13 +46,13 @@ static void append(struct host *h, const char *text)
 
 static int host_put(struct boot *b, const char *key, const char *text)
 {
-	append(host_of(b), key);
-	append(host_of(b), text);
+	host_append(host_of(b), key);
+	host_append(host_of(b), text);
 	return 0;
 }
 
 /* Every rank's bytes, which the caller frees; NULL after printing why. */
-static char *gather(const struct host *h, const void *mine, size_t bytes)
+static char *host_gather(const struct host *h, const void *mine, size_t bytes)
 {
 	const struct boot *b = &h->base;
 	char *all = cmi_alloc_zero((size_t)b->size, bytes, "start-up");
@@ -102,7 +102,7 @@ static int exchange(struct host *h, const uint64_t *lens, size_t most)
 
 	if (h->used)
 		memcpy(mine, h->put, h->used);
-	all = gather(h, mine, most);
+	all = host_gather(h, mine, most);
 	for (int r = 0; all && !rc && r < h->base.size; r++)
 		rc = take_block(&h->base, all + (size_t)r * most, (size_t)lens[r]);
 	free(mine);
@@ -115,7 +115,7 @@ static int host_fence(struct boot *b, int timeout_ms)
 {
 	struct host *h = host_of(b);
 	const uint64_t mine = h->used;
-	uint64_t *lens = (uint64_t *)(void *)gather(h, &mine, sizeof mine), most = 0;
+	uint64_t *lens = (uint64_t *)(void *)host_gather(h, &mine, sizeof mine), most = 0;
 	int rc = 0;
 
 	(void)timeout_ms;

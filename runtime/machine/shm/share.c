@@ -103,7 +103,7 @@ static uint64_t take_refs(struct msg_stack *stack)
 	return msg_stack_any(stack) ? msg_stack_take(stack) : 0;
 }
 
-_Noreturn static void damaged(const struct cmi_pe *w, int src_pe, const char *what)
+_Noreturn static void share_damaged(const struct cmi_pe *w, int src_pe, const char *what)
 {
 	if (src_pe < 0)
 		machine_die(
@@ -122,7 +122,7 @@ static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint
 	struct cmi_msg *m;
 
 	if (ref % CMI_MSG_ALIGN || !share_has(w->m->share, ref, room_p) || *room_p < sizeof *m)
-		damaged(w, src_pe, "a reference that names no message");
+		share_damaged(w, src_pe, "a reference that names no message");
 	m = share_msg_of(w->m->share, ref);
 	msg_tell_taken(m, w->m->share->one_process);
 	return m;
@@ -131,7 +131,7 @@ static inline struct cmi_msg *msg_named(const struct cmi_pe *w, int src_pe, uint
 static inline void check_class(const struct cmi_pe *w, const struct cmi_msg *m, uint64_t name)
 {
 	if ((name & SHARE_NAME_CHECK) != share_class_check(m))
-		damaged(w, -1, "a message in memory of another size");
+		share_damaged(w, -1, "a message in memory of another size");
 }
 
 /* For msg_stack_in_order. */
@@ -369,12 +369,12 @@ void share_give_back(struct cmi *m, struct cmi_msg *msg)
 /* ---- receiving ------------------------------------------------------------------------------- */
 
 /* `size`: of the body, which begins with the put's head. */
-static void put_arrived(struct cmi_pe *w, int src_pe, const void *body, size_t size)
+static void share_put_arrived(struct cmi_pe *w, int src_pe, const void *body, size_t size)
 {
 	const struct share_put *p = body;
 
 	if (size < sizeof *p || p->bytes > size - sizeof *p)
-		damaged(w, src_pe, "a put longer than its message");
+		share_damaged(w, src_pe, "a put longer than its message");
 	w->m->client.put_arrived(w->owner, src_pe, &p->put, p + 1, p->bytes);
 }
 
@@ -388,7 +388,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 	    offer->check != ~(offer->ref + offer->number) ||
 	    offer->ref % RING_LINE || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
 	    p->in[offer->number].ring.ring)
-		damaged(w, m->src_pe, "an offer that names no ring");
+		share_damaged(w, m->src_pe, "an offer that names no ring");
 
 	ring_reader_init(&p->in[offer->number].ring,
 			 (struct ring *)(void *)share_msg_of(w->m->share, offer->ref));
@@ -403,14 +403,14 @@ static inline void check_ref(const struct cmi_pe *w, const struct cmi_msg *m, ui
 			     uint64_t room)
 {
 	if (m->size < sizeof *m || m->size > room)
-		damaged(w, m->src_pe, "a message that does not lie in one piece of shared memory");
+		share_damaged(w, m->src_pe, "a message that does not lie in one piece of shared memory");
 	if ((m->origin != CMI_ORIGIN_POOL && m->origin != CMI_ORIGIN_SHARED) ||
 	    m->home >= w->m->share->n_pes[ref >> SHARE_OFFSET_BITS])
-		damaged(w, m->src_pe, "a message in memory that belongs to nobody");
+		share_damaged(w, m->src_pe, "a message in memory that belongs to nobody");
 }
 
 /* A message by reference. Its memory will be returned to its owner. */
-static inline void arrived(struct cmi_pe *w, struct cmi_msg *m)
+static inline void share_arrived(struct cmi_pe *w, struct cmi_msg *m)
 {
 	m->next = NULL;
 	m->mark = 0;
@@ -420,7 +420,7 @@ static inline void arrived(struct cmi_pe *w, struct cmi_msg *m)
 		return;
 	}
 	if (m->handler == PUT_HANDLER)
-		put_arrived(w, m->src_pe, m + 1, m->size - sizeof *m);
+		share_put_arrived(w, m->src_pe, m + 1, m->size - sizeof *m);
 	else
 		offer_arrived(w, m);
 	share_give_back(w->m, m);
@@ -436,9 +436,9 @@ static void ref_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *sl
 	flip_arrived(m, m->size);
 	check_class(w, m, ref);
 	if (m->src_pe != src_pe)
-		damaged(w, src_pe, "a message of another sender");
+		share_damaged(w, src_pe, "a message of another sender");
 	check_ref(w, m, ref, room);
-	arrived(w, m);
+	share_arrived(w, m);
 }
 
 static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *slot, uint64_t tag)
@@ -452,9 +452,9 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 		return;
 	}
 	if (__builtin_expect((size_t)size - sizeof *m > RING_BODY_MOST, 0))
-		damaged(w, src_pe, "a size that no slot of a ring has");
+		share_damaged(w, src_pe, "a size that no slot of a ring has");
 	if (__builtin_expect(ring_handler(tag) == PUT_HANDLER, 0)) {
-		put_arrived(w, src_pe, slot->body, size - sizeof *m);
+		share_put_arrived(w, src_pe, slot->body, size - sizeof *m);
 		return;
 	}
 	m = w->m->client.msg_alloc(w->owner, size);
@@ -472,7 +472,7 @@ static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w
 							  const struct share_in *in)
 {
 	if (!msg_stack_any(&w->share->line->inbox))
-		damaged(w, in->src_pe, "a slot of a ring behind a message that was never sent");
+		share_damaged(w, in->src_pe, "a slot of a ring behind a message that was never sent");
 }
 
 /* Take messages until the ring is empty, or the next one follows one that is still on the stack; at
@@ -518,7 +518,7 @@ static int take_earlier(struct cmi_pe *w, const struct cmi_msg *m)
 	if (!m->mark)
 		return 0;
 	if (m->mark > RINGS_MOST || !w->share->in[m->mark - 1].ring.ring)
-		damaged(w, m->src_pe, "a message behind those of a ring that does not exist");
+		share_damaged(w, m->src_pe, "a message behind those of a ring that does not exist");
 	in = &w->share->in[m->mark - 1];
 	n = take_ring(w, in, true);
 	in->n_past++;
@@ -535,10 +535,10 @@ static void stack_arrived(struct cmi_pe *w, struct cmi_msg *m)
 
 	if (m->src_pe < 0 || m->src_pe >= j->n_pes || s->number[j->node_of[m->src_pe]] < 0 ||
 	    j->node_of[m->src_pe] == j->node)
-		damaged(w, -1, "an invalid sender");
+		share_damaged(w, -1, "an invalid sender");
 	share_has(s, ref, &room);
 	check_ref(w, m, ref, room);
-	arrived(w, m);
+	share_arrived(w, m);
 }
 
 /* Deliver what was on the stack, oldest first. */
@@ -564,7 +564,7 @@ static void take_back(struct cmi_pe *w, uint64_t ref)
 
 		check_class(w, m, ref);
 		if (ref >> SHARE_OFFSET_BITS != (uint64_t)w->m->share->me)
-			damaged(w, -1, "memory that is not ours");
+			share_damaged(w, -1, "memory that is not ours");
 		ref = msg_stack_link(m);
 		m->origin = CMI_ORIGIN_POOL;
 		w->m->client.msg_free(w->owner, m);

@@ -95,7 +95,7 @@ static void number_nodes(struct cmi *m)
 
 /* Address space for all segments. Nodes of one process share it: each maps its own segment there,
  * and finds those of the others. */
-static char *reserve(const struct cmi *m, size_t all)
+static char *share_reserve(const struct cmi *m, size_t all)
 {
 	char *base;
 
@@ -105,7 +105,7 @@ static char *reserve(const struct cmi *m, size_t all)
 	return base == MAP_FAILED ? NULL : base;
 }
 
-static void unreserve(const struct share *s)
+static void share_unreserve(const struct share *s)
 {
 	if (s->base && !s->one_process)
 		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
@@ -121,7 +121,7 @@ static int map_own(struct cmi *m)
 	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
 		return -E2BIG;
 	all = (size_t)((uint64_t)s->n_local * s->segment);
-	s->base = reserve(m, all);
+	s->base = share_reserve(m, all);
 	if (!s->base)
 		return -errno;
 	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
@@ -135,7 +135,7 @@ static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
 
-	unreserve(s);
+	share_unreserve(s);
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	s->name = (struct share_name){ .fd = -1 };
@@ -318,7 +318,7 @@ void share_close(struct cmi *m)
 	if (!s)
 		return;
 	in_bounds_again(s);
-	unreserve(s);
+	share_unreserve(s);
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	free(s->number);

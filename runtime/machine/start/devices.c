@@ -27,7 +27,7 @@
 /* ---- this host ------------------------------------------------------------------------- */
 
 /** The bytes of an IP address or mask; *n_p: how many. */
-static const unsigned char *bytes_of(const struct sockaddr *s, size_t *n_p)
+static const unsigned char *address_bytes(const struct sockaddr *s, size_t *n_p)
 {
 	if (s->sa_family == AF_INET) {
 		*n_p = sizeof(struct in_addr);
@@ -37,7 +37,7 @@ static const unsigned char *bytes_of(const struct sockaddr *s, size_t *n_p)
 	return (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)s)->sin6_addr;
 }
 
-static bool usable(const struct ifaddrs *a, int family)
+static bool device_usable(const struct ifaddrs *a, int family)
 {
 	const unsigned needed = IFF_UP | IFF_RUNNING;
 
@@ -61,7 +61,8 @@ static bool has_device(const struct devices *d, const char *device)
 static void add_device(struct devices *d, const struct ifaddrs *a)
 {
 	size_t n;
-	const unsigned char *address = bytes_of(a->ifa_addr, &n), *mask = bytes_of(a->ifa_netmask, &n);
+	const unsigned char *address = address_bytes(a->ifa_addr, &n),
+			    *mask = address_bytes(a->ifa_netmask, &n);
 	uint64_t network = cmi_hash(CMI_HASH_START, mask, n);
 	char path[64];
 
@@ -108,7 +109,7 @@ void devices_look(struct devices *d)
 		return;
 	for (int f = 0; f < 2; f++)
 		for (const struct ifaddrs *a = all; a; a = a->ifa_next)
-			if (usable(a, families[f]) && !has_device(d, a->ifa_name))
+			if (device_usable(a, families[f]) && !has_device(d, a->ifa_name))
 				add_device(d, a);
 	freeifaddrs(all);
 }

@@ -51,7 +51,7 @@ int host_table_open(struct cmi *m)
 	return meet_put(m, NAME_KEY, &t->name, sizeof t->name);
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
+static bool write_table(int fd, const char *bytes, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, bytes, len);
@@ -85,7 +85,7 @@ int host_table_write(struct cmi *m, int which, const char *key, size_t cap)
 	((struct head *)(void *)all)->nonce = t->name.nonce;
 	/* Nodes that map a truncated file detect that. */
 	if (!rc && t->name.fd[which] >= 0)
-		(void)write_all(t->name.fd[which], all, used);
+		(void)write_table(t->name.fd[which], all, used);
 	free(all);
 	return rc;
 }

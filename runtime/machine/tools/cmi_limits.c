@@ -45,7 +45,7 @@ static bool has_word(const char *list, const char *word)
 	}
 }
 
-static FILE *open_in(const char *folder, const char *name)
+static FILE *open_in_folder(const char *folder, const char *name)
 {
 	char path[PATH];
 
@@ -56,7 +56,7 @@ static FILE *open_in(const char *folder, const char *name)
 /* The process's group in this tree, as a path from the tree's root. */
 static bool group_of(const char *proc, const struct tree *t, char path[PATH])
 {
-	FILE *f = open_in(proc, "cgroup");
+	FILE *f = open_in_folder(proc, "cgroup");
 	char line[LINE];
 	bool found = false;
 
@@ -81,7 +81,7 @@ static bool group_of(const char *proc, const struct tree *t, char path[PATH])
  *	35 31 0:32 ROOT POINT rw,relatime - cgroup cgroup rw,memory */
 static bool mount_of(const char *proc, const struct tree *t, char root[PATH], char point[PATH])
 {
-	FILE *f = open_in(proc, "mountinfo");
+	FILE *f = open_in_folder(proc, "mountinfo");
 	char line[LINE], fs[64], options[PATH];
 	bool found = false;
 
@@ -100,7 +100,7 @@ static bool mount_of(const char *proc, const struct tree *t, char root[PATH], ch
 /* One number, or the word max. */
 static uint64_t read_limit(const char *folder, const char *file)
 {
-	FILE *f = open_in(folder, file);
+	FILE *f = open_in_folder(folder, file);
 	unsigned long long bytes;
 	uint64_t limit = UINT64_MAX;
 
@@ -112,7 +112,7 @@ static uint64_t read_limit(const char *folder, const char *file)
 }
 
 /* The group's path relative to the mount's root; "" when the group is not below it. */
-static const char *below(const char *group, const char *root)
+static const char *path_below(const char *group, const char *root)
 {
 	size_t len = strcmp(root, "/") ? strlen(root) : 0;
 
@@ -129,7 +129,7 @@ static uint64_t tree_limit(const char *proc, const char *before, const struct tr
 		return least;
 	int top = snprintf(folder, sizeof folder, "%s%s", before, point);
 
-	snprintf(folder + top, sizeof folder - (size_t)top, "%s", below(group, root));
+	snprintf(folder + top, sizeof folder - (size_t)top, "%s", path_below(group, root));
 	while (true) {
 		uint64_t limit = read_limit(folder, t->file);
 		char *last = strrchr(folder + top, '/');

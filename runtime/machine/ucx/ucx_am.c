@@ -253,8 +253,8 @@ static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire,
 	base->m->client.put_arrived(base->owner, wire->src_pe, &wire->head, NULL, wire->bytes);
 }
 
-static void put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
-			size_t bytes)
+static void ucx_put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
+			    size_t bytes)
 {
 	if (wire->bytes)
 		put_piece_arrived(w, wire, data, bytes);
@@ -295,7 +295,7 @@ static void late_deliver(struct late *l)
 	if (l->m)
 		w->m->client.msg_arrived(w->owner, l->m);
 	else
-		put_arrived(l->w, &l->wire, l->body, l->bytes);
+		ucx_put_arrived(l->w, &l->wire, l->body, l->bytes);
 	free(l->body);
 	free(l);
 }
@@ -332,7 +332,7 @@ void ucx_check_source(const struct ucx_pe *w, int src_pe)
 			    j->node, w->base.pe, src_pe);
 }
 
-static void check_size(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came)
+static void check_message_size(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came)
 {
 	if (said != came || came < sizeof(struct cmi_msg))
 		machine_die(w->base.m, "node %d PE %d received %zu bytes of a message of %llu "
@@ -361,7 +361,7 @@ static void rndv_done(struct late *l)
 {
 	if (l->m) {
 		msg_local_restore(l->m, &l->local);
-		check_size(l->w, l->src_pe, l->m->size, l->bytes);
+		check_message_size(l->w, l->src_pe, l->m->size, l->bytes);
 	}
 	l->ready = true;
 	late_drain(l->w, l->src_pe);
@@ -407,7 +407,7 @@ static ucs_status_t message_rndv(struct ucx_pe *w, const void *header, size_t he
 	if (header_len == sizeof src_pe)
 		memcpy(&src_pe, header, sizeof src_pe);
 	ucx_check_source(w, src_pe);
-	check_size(w, src_pe, bytes, bytes);
+	check_message_size(w, src_pe, bytes, bytes);
 	l = late_new(w, src_pe);
 	l->bytes = bytes;
 	l->m = w->base.m->client.msg_alloc(w->base.owner, bytes);
@@ -432,12 +432,12 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
 		return message_rndv(w, header, header_len, data, bytes);
 	if (bytes < sizeof head)
-		check_size(w, -1, 0, bytes);
+		check_message_size(w, -1, 0, bytes);
 	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
 	ucx_check_source(w, head.src_pe);
-	check_size(w, head.src_pe, head.size, bytes);
+	check_message_size(w, head.src_pe, head.size, bytes);
 	if (!may_hold(w, data, bytes, param->recv_attr)) {
 		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 		msg_local_fill(m, data, bytes);
@@ -480,7 +480,7 @@ void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const vo
 	if (source_is_late(w, wire->src_pe))
 		put_keep_back(w, wire, data, bytes);
 	else
-		put_arrived(w, wire, data, bytes);
+		ucx_put_arrived(w, wire, data, bytes);
 }
 
 static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_len, void *data,

@@ -168,7 +168,7 @@ uint64_t ucx_batch_pass(struct cmi_pe *base)
 
 /* ---- arrival --------------------------------------------------------------------------------- */
 
-static _Noreturn void damaged(const struct ucx_pe *w)
+static _Noreturn void segment_damaged(const struct ucx_pe *w)
 {
 	machine_die(
 		w->base.m,
@@ -182,11 +182,11 @@ static void message_record(struct ucx_pe *w, const char *at, size_t bytes)
 	struct cmi_msg head, *m;
 
 	if (bytes < sizeof head)
-		damaged(w);
+		segment_damaged(w);
 	memcpy(&head, at, sizeof head);
 	ucx_check_source(w, head.src_pe);
 	if (head.size != bytes)
-		damaged(w);
+		segment_damaged(w);
 	m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 	msg_local_fill(m, at, bytes);
 	ucx_message_deliver(w, head.src_pe, m);
@@ -197,7 +197,7 @@ static void put_record(struct ucx_pe *w, const char *at, size_t bytes)
 	struct cmi_put_wire wire;
 
 	if (bytes < PUT_HEAD)
-		damaged(w);
+		segment_damaged(w);
 	memcpy(&wire, at + sizeof(struct record), sizeof wire);
 	ucx_check_source(w, wire.src_pe);
 	ucx_put_deliver(w, &wire, at + PUT_HEAD, bytes - PUT_HEAD);
@@ -212,21 +212,21 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 	(void)header;
 	msg_tell_came(w->base.m, false);
 	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
-		damaged(w);
+		segment_damaged(w);
 	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	for (size_t at = 0; at < bytes; at += padded(r.bytes)) {
 		if (bytes - at < sizeof r)
-			damaged(w);
+			segment_damaged(w);
 		memcpy(&r, (const char *)data + at, sizeof r);
 		if (r.bytes < sizeof r || padded(r.bytes) > bytes - at)
-			damaged(w);
+			segment_damaged(w);
 		if (r.kind == RECORD_MESSAGE)
 			message_record(w, (const char *)data + at, r.bytes);
 		else if (r.kind == RECORD_PUT)
 			put_record(w, (const char *)data + at, r.bytes);
 		else
-			damaged(w);
+			segment_damaged(w);
 	}
 	return UCS_OK;
 }

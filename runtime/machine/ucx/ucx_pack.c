@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-static size_t copy(void *dest, size_t most, const void *data, size_t bytes, size_t offset)
+static size_t ucx_pack_copy(void *dest, size_t most, const void *data, size_t bytes, size_t offset)
 {
 	const size_t n = bytes - offset < most ? bytes - offset : most;
 
@@ -22,14 +22,14 @@ static size_t copy(void *dest, size_t most, const void *data, size_t bytes, size
 
 /* The object to be sent is the state of its own packing: it stays in place until UCX has completed
  * the send. */
-static void *start(void *context, const void *what, size_t count)
+static void *ucx_pack_start(void *context, const void *what, size_t count)
 {
 	(void)context;
 	(void)count;
 	return (void *)(uintptr_t)what;
 }
 
-static void finish(void *state)
+static void ucx_pack_finish(void *state)
 {
 	(void)state;
 }
@@ -39,9 +39,9 @@ static size_t message_size(void *state)
 	return ((const struct cmi_msg *)state)->size;
 }
 
-static size_t message_pack(void *state, size_t offset, void *dest, size_t most)
+static size_t ucx_pack_message(void *state, size_t offset, void *dest, size_t most)
 {
-	return copy(dest, most, state, message_size(state), offset);
+	return ucx_pack_copy(dest, most, state, message_size(state), offset);
 }
 
 static size_t segment_size(void *state)
@@ -49,9 +49,9 @@ static size_t segment_size(void *state)
 	return ((const struct cmi_msg *)state)->route;
 }
 
-static size_t segment_pack(void *state, size_t offset, void *dest, size_t most)
+static size_t ucx_pack_segment(void *state, size_t offset, void *dest, size_t most)
 {
-	return copy(dest, most, (const struct cmi_msg *)state + 1, segment_size(state), offset);
+	return ucx_pack_copy(dest, most, (const struct cmi_msg *)state + 1, segment_size(state), offset);
 }
 
 static size_t put_size(void *state)
@@ -59,26 +59,26 @@ static size_t put_size(void *state)
 	return ((const struct cmi_op *)state)->bytes;
 }
 
-static size_t put_pack(void *state, size_t offset, void *dest, size_t most)
+static size_t ucx_pack_put(void *state, size_t offset, void *dest, size_t most)
 {
-	return copy(dest, most, ((const struct cmi_op *)state)->src, put_size(state), offset);
+	return ucx_pack_copy(dest, most, ((const struct cmi_op *)state)->src, put_size(state), offset);
 }
 
 int ucx_packs_open(struct ucx *u)
 {
 	static const ucp_generic_dt_ops_t ops[] = {
-		[AM_MESSAGE] = { .start_pack = start,
+		[AM_MESSAGE] = { .start_pack = ucx_pack_start,
 				 .packed_size = message_size,
-				 .pack = message_pack,
-				 .finish = finish },
-		[AM_BATCH] = { .start_pack = start,
+				 .pack = ucx_pack_message,
+				 .finish = ucx_pack_finish },
+		[AM_BATCH] = { .start_pack = ucx_pack_start,
 			       .packed_size = segment_size,
-			       .pack = segment_pack,
-			       .finish = finish },
-		[AM_PUT] = { .start_pack = start,
+			       .pack = ucx_pack_segment,
+			       .finish = ucx_pack_finish },
+		[AM_PUT] = { .start_pack = ucx_pack_start,
 			     .packed_size = put_size,
-			     .pack = put_pack,
-			     .finish = finish },
+			     .pack = ucx_pack_put,
+			     .finish = ucx_pack_finish },
 	};
 
 	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)

@@ -37,7 +37,7 @@ static int option(int fd, int level, int name)
 }
 
 /** The bound: the kernel's window minus the same share as WINDOW_ROOM has of the buffer. */
-static int below(int window, int buffer)
+static int window_below(int window, int buffer)
 {
 	const int room = WINDOW_ROOM < buffer / 2 ? WINDOW_ROOM : buffer / 2;
 
@@ -59,14 +59,14 @@ static void adjust(struct window *w, int fd, bool stream)
 		w->bound = 0;
 	if (stream || window <= 0 || window == w->bound)
 		return;
-	bound = below(window, option(fd, SOL_SOCKET, SO_RCVBUF));
+	bound = window_below(window, option(fd, SOL_SOCKET, SO_RCVBUF));
 	if (set(fd, bound)) {
 		w->bound = bound;
 		w->whole = window;
 	}
 }
 
-static void found(struct windows *s, int fd, bool stream)
+static void window_found(struct windows *s, int fd, bool stream)
 {
 	if (option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP)
 		return;
@@ -95,7 +95,7 @@ static void look_for_connections(struct windows *s, int epoll_fd, int depth, boo
 	while (fgets(line, sizeof line, f)) {
 		if (sscanf(line, "tfd: %d", &fd) != 1)
 			continue;
-		found(s, fd, stream);
+		window_found(s, fd, stream);
 		if (depth > 1)
 			look_for_connections(s, fd, depth - 1, stream);
 	}

@@ -21,7 +21,7 @@ enum {
 };
 static const uint32_t ALL = UINT32_C(1) << 31;
 
-static void count(struct share *s, uint64_t now_ns)
+static void adapt_rate(struct share *s, uint64_t now_ns)
 {
 	const uint64_t passed = s->counted_ns ? now_ns - s->counted_ns : UINT64_MAX,
 		       want = passed / APART_NS;
@@ -34,7 +34,7 @@ static void count(struct share *s, uint64_t now_ns)
 bool share_wants(struct share *s, uint64_t wall_ns)
 {
 	if (++s->n == COUNT)
-		count(s, wall_ns);
+		adapt_rate(s, wall_ns);
 	s->draw = s->draw * 6364136223846793005u + 1442695040888963407u;
 	return s->draw >> 33 >= s->left_out;
 }

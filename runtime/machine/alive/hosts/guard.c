@@ -51,7 +51,7 @@ size_t guard_program(const unsigned *address, size_t n, struct sock_filter *f)
 	return at;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
 
@@ -62,7 +62,7 @@ static size_t sort_unique(unsigned *address, size_t n)
 {
 	size_t out = 0;
 
-	qsort(address, n, sizeof *address, compare);
+	qsort(address, n, sizeof *address, compare_addresses);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || address[i] != address[i - 1])
 			address[out++] = address[i];

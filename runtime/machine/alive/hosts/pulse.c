@@ -124,7 +124,7 @@ static void add_tree(struct pulse *p)
 		add_peer(p, child);
 }
 
-static unsigned wanted(const struct pulse *p, int node)
+static unsigned pulse_wanted(const struct pulse *p, int node)
 {
 	return atomic_load_explicit(&p->wanted[node], memory_order_relaxed);
 }
@@ -132,7 +132,7 @@ static unsigned wanted(const struct pulse *p, int node)
 static void add_wanted(struct pulse *p)
 {
 	for (int node = 0; node < p->m->job.n_nodes; node++)
-		if (wanted(p, node))
+		if (pulse_wanted(p, node))
 			add_peer(p, node);
 }
 
@@ -183,7 +183,7 @@ static void send_to(struct pulse *p, int node, enum pulse_kind kind, int about, 
 	}
 }
 
-static void send_to_all(struct pulse *p, enum pulse_kind kind, int about, uint64_t stamp)
+static void send_to_peers(struct pulse *p, enum pulse_kind kind, int about, uint64_t stamp)
 {
 	for (int i = 0; i < p->n_peers; i++)
 		if (!p->left[p->peer[i].node])
@@ -193,7 +193,7 @@ static void send_to_all(struct pulse *p, enum pulse_kind kind, int about, uint64
 /** Another node has reported the loss. All nodes that we ask are told, and we end. */
 static _Noreturn void follow(struct pulse *p, int about)
 {
-	send_to_all(p, PULSE_LOST, about, 0);
+	send_to_peers(p, PULSE_LOST, about, 0);
 	die_quietly(p->m, 1);
 }
 
@@ -211,7 +211,7 @@ static void claim(struct pulse *p, int claimer, int about)
 		return;
 	p->claimed = claimer;
 	p->claimed_ns = machine_now_ns();
-	send_to_all(p, PULSE_CLAIM, about, (uint64_t)claimer);
+	send_to_peers(p, PULSE_CLAIM, about, (uint64_t)claimer);
 }
 
 static void answered(struct pulse *p, const struct pulse_packet *q)
@@ -261,7 +261,7 @@ static void take_packets(struct pulse *p)
 }
 
 /** Sleep until a packet comes, the thread is to end, or the time is over. */
-static bool nap(struct pulse *p, uint64_t ns)
+static bool pulse_nap(struct pulse *p, uint64_t ns)
 {
 	struct pollfd fds[PULSE_RAILS + 1] = {{.fd = p->end_fd, .events = POLLIN}};
 	const struct timespec t = { .tv_sec = (time_t)(ns / 1000000000u),
@@ -288,7 +288,7 @@ static bool in_use(const struct pulse *p, const struct peer *peer, int rail)
 {
 	int way = pulse_net_way(&p->net, &rails_of(p, peer->node)[rail]);
 
-	return way >= 0 && wanted(p, peer->node) & 1u << way;
+	return way >= 0 && pulse_wanted(p, peer->node) & 1u << way;
 }
 
 static void say_lost(const struct pulse *p, const struct peer *peer, int rail, bool others)
@@ -326,7 +326,7 @@ static void wait_for_reader(void)
 	usleep(SPEAK_US);
 }
 
-static _Noreturn void end_job(struct pulse *p, const struct peer *peer, int rail, bool others)
+static _Noreturn void pulse_end_job(struct pulse *p, const struct peer *peer, int rail, bool others)
 {
 	say_lost(p, peer, rail, others);
 	wait_for_reader();
@@ -398,7 +398,7 @@ static uint64_t grace(const struct pulse *p, const struct peer *peer, uint64_t e
 }
 
 /** Each check starts afresh, so a node that answers after all is not lost. */
-static void judge(struct pulse *p, struct peer *peer, uint64_t every_ns)
+static void judge_peer(struct pulse *p, struct peer *peer, uint64_t every_ns)
 {
 	const uint64_t now = machine_now_ns();
 	int rail;
@@ -415,17 +415,17 @@ static void judge(struct pulse *p, struct peer *peer, uint64_t every_ns)
 		claim(p, p->m->job.node, peer->node);
 	}
 	if (now - peer->lost_ns >= grace(p, peer, every_ns))
-		end_job(p, peer, rail, others);
+		pulse_end_job(p, peer, rail, others);
 }
 
 /* ---- turns ------------------------------------------------------------------------------ */
 
-static void ask_all(struct pulse *p, uint64_t now)
+static void ask_peers(struct pulse *p, uint64_t now)
 {
 	p->asked_ns = now;
 	p->n_asked++;
 	p->asked_age[p->n_asked % ASKED_KEPT] = p->age_ns;
-	send_to_all(p, PULSE_ASK, -1, p->n_asked);
+	send_to_peers(p, PULSE_ASK, -1, p->n_asked);
 }
 
 /** One turn. `every_ns` is the time between questions. Returns the time until the next turn. */
@@ -442,11 +442,11 @@ static uint64_t turn(struct pulse *p, uint64_t every_ns)
 	if (now - p->asked_ns < every_ns)
 		return every_ns - (now - p->asked_ns);
 	add_wanted(p);
-	ask_all(p, now);
+	ask_peers(p, now);
 	return every_ns;
 }
 
-static void *run(void *arg)
+static void *pulse_run(void *arg)
 {
 	struct pulse *p = arg;
 	const uint64_t every_ns = p->patience_ns / ASKED_TIMES;
@@ -456,8 +456,8 @@ static void *run(void *arg)
 		left = turn(p, every_ns);
 		for (int i = 0; i < p->n_peers; i++)
 			if (!p->left[p->peer[i].node])
-				judge(p, &p->peer[i], every_ns);
-	} while (nap(p, left));
+				judge_peer(p, &p->peer[i], every_ns);
+	} while (pulse_nap(p, left));
 	return NULL;
 }
 
@@ -474,13 +474,13 @@ static bool all_heard(const struct pulse *p)
 	return true;
 }
 
-static void greet(struct pulse *p)
+static void pulse_greet(struct pulse *p)
 {
 	const uint64_t end = machine_now_ns() + GREET_NS;
 
 	p->turn_ns = machine_now_ns();
 	while (turn(p, GREET_EVERY_NS), !all_heard(p) && machine_now_ns() < end)
-		nap(p, GREET_EVERY_NS);
+		pulse_nap(p, GREET_EVERY_NS);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */
@@ -533,11 +533,11 @@ void pulse_start(struct cmi *m)
 		return;
 	p->net.key = m->key;
 	add_tree(p);
-	greet(p);
+	pulse_greet(p);
 	/* Signals are for the PEs' threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	p->running = pthread_create(&p->thread, NULL, run, p) == 0;
+	p->running = pthread_create(&p->thread, NULL, pulse_run, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!p->running)
 		machine_die(

@@ -92,7 +92,7 @@ static bool lists(const char *list, const char *word)
 
 /** Whether it is a global address of a device that is up, is in `only`, and is a loopback or not,
  * as requested. */
-static bool usable(const struct ifaddrs *a, const char *only, bool loopback)
+static bool rail_usable(const struct ifaddrs *a, const char *only, bool loopback)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)a->ifa_addr;
 
@@ -105,7 +105,7 @@ static bool usable(const struct ifaddrs *a, const char *only, bool loopback)
 	return a->ifa_addr->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr);
 }
 
-static bool has_device(const struct pulse_net *net, const char *device)
+static bool has_rail(const struct pulse_net *net, const char *device)
 {
 	for (int i = 0; i < net->n; i++)
 		if (strcmp(net->at[i].device, device) == 0)
@@ -146,8 +146,8 @@ static void open_all(struct pulse_net *net, const struct ifaddrs *all, const cha
 
 	for (int f = 0; f < 2; f++)
 		for (const struct ifaddrs *a = all; a && net->n < PULSE_RAILS; a = a->ifa_next)
-			if (usable(a, only, loopback) && a->ifa_addr->sa_family == families[f] &&
-			    !has_device(net, a->ifa_name))
+			if (rail_usable(a, only, loopback) && a->ifa_addr->sa_family == families[f] &&
+			    !has_rail(net, a->ifa_name))
 				open_one(net, a);
 }
 

@@ -71,7 +71,7 @@ static int64_t now_ms(void)
 }
 
 /** The connection is lost. Print why, but only the first time; NULL leaves that to the caller. */
-static int lose(struct pmi1 *p, int rc, const char *what)
+static int pmi1_lose(struct pmi1 *p, int rc, const char *what)
 {
 	if (!p->broken && what)
 		machine_say("node %d: the launcher's connection failed: %s", p->base.rank, what);
@@ -86,7 +86,7 @@ static int send_line(struct pmi1 *p, const char *text)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return lose(p, -errno, strerror(errno));
+			return pmi1_lose(p, -errno, strerror(errno));
 		text += n;
 		left -= (size_t)n;
 	}
@@ -107,21 +107,21 @@ static int await_input(struct pmi1 *p, int64_t deadline)
 		if (n == 0 && left <= INT32_MAX)
 			return -ETIMEDOUT;
 		if (n < 0 && errno != EINTR)
-			return lose(p, -errno, strerror(errno));
+			return pmi1_lose(p, -errno, strerror(errno));
 	}
 }
 
 static int receive_some(struct pmi1 *p)
 {
 	if (p->in_len == sizeof(p->in))
-		return lose(p, -EPROTO, "it sent a line that is too long");
+		return pmi1_lose(p, -EPROTO, "it sent a line that is too long");
 	ssize_t n = recv(p->fd, p->in + p->in_len, sizeof(p->in) - p->in_len, MSG_DONTWAIT);
 	if (n > 0)
 		p->in_len += (size_t)n;
 	else if (n == 0)
-		return lose(p, -ECONNRESET, "the launcher has closed it");
+		return pmi1_lose(p, -ECONNRESET, "the launcher has closed it");
 	else if (errno != EINTR && errno != EAGAIN)
-		return lose(p, -errno, strerror(errno));
+		return pmi1_lose(p, -errno, strerror(errno));
 	return 0;
 }
 
@@ -189,9 +189,9 @@ static int request_within(struct pmi1 *p, const char *line, const char *expect, 
 	if (!rc)
 		rc = receive_line(p, timeout_ms < 0 ? -1 : now_ms() + timeout_ms);
 	if (rc == -ETIMEDOUT)
-		return lose(p, rc, late);
+		return pmi1_lose(p, rc, late);
 	if (!rc && !is_reply(p, expect))
-		return lose(p, -EPROTO, "it does not speak PMI-1");
+		return pmi1_lose(p, -EPROTO, "it does not speak PMI-1");
 	return rc;
 }
 
@@ -228,14 +228,14 @@ static int read_table(struct pmi1 *p)
 	if (rc)
 		return rc;
 	if (!reply_word(p, "entries", count, sizeof(count)))
-		return lose(p, -EPROTO, "the bulk read has no size");
+		return pmi1_lose(p, -EPROTO, "the bulk read has no size");
 	int64_t deadline = now_ms() + REPLY_TIMEOUT_MS;
 	for (unsigned long long left = strtoull(count, NULL, 10); left > 0; left--) {
 		rc = receive_line(p, deadline);
 		if (rc)
-			return lose(p, rc, "the bulk read broke off");
+			return pmi1_lose(p, rc, "the bulk read broke off");
 		if (!reply_word(p, "key", key, sizeof(key)) || !reply_word(p, "value", text, sizeof(text)))
-			return lose(p, -EPROTO, "the bulk read has a broken line");
+			return pmi1_lose(p, -EPROTO, "the bulk read has a broken line");
 		boot_table_add(&p->base.table, key, text);
 		p->n_read++;
 	}
@@ -374,14 +374,14 @@ static const struct boot_ops pmi1_ops = {
 	.finish = pmi1_finish,
 };
 
-static int greet(struct pmi1 *p)
+static int pmi1_greet(struct pmi1 *p)
 {
 	char yes[8];
 	int rc = 0;
 	if (!p->borrowed)
 		rc = request(p, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init");
 	if (!rc && !p->borrowed && !says_ok(p))
-		rc = lose(p, -EPROTO, "it refuses PMI version 1");
+		rc = pmi1_lose(p, -EPROTO, "it refuses PMI version 1");
 	if (!rc)
 		rc = request(p, "cmd=get_maxes\n", "maxes");
 	if (!rc) {
@@ -389,7 +389,7 @@ static int greet(struct pmi1 *p)
 		rc = request(p, "cmd=get_my_kvsname\n", "my_kvsname");
 	}
 	if (!rc && !reply_word(p, "kvsname", p->kvsname, sizeof(p->kvsname)))
-		rc = lose(p, -EPROTO, "it names no key space");
+		rc = pmi1_lose(p, -EPROTO, "it names no key space");
 	return rc;
 }
 
@@ -403,7 +403,7 @@ int boot_pmi1_init(int fd, int rank, int size, bool borrowed, struct boot **b_p)
 	/* Our children must not keep the launcher's connection open, let alone use it. */
 	if (!borrowed)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-	int rc = greet(p);
+	int rc = pmi1_greet(p);
 	if (rc) {
 		free(p);
 		return rc;

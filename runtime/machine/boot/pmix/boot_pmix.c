@@ -105,7 +105,7 @@ static struct pmix *pmix_of(struct boot *b)
 }
 
 /** The connection is lost. Print why, but only the first time; NULL leaves that to the caller. */
-static int lose(struct pmix *p, int rc, const char *what)
+static int pmix_lose(struct pmix *p, int rc, const char *what)
 {
 	if (!p->broken && what)
 		machine_say("node %d: the launcher's PMIx failed: %s", p->base.rank, what);
@@ -184,7 +184,7 @@ static struct timespec deadline_in(int ms)
 
 /** Wait for the answer to a request that the library has accepted with this status. A negative time
  * is no limit. */
-static int await_answer(struct answer *a, pmix_status_t given, int timeout_ms)
+static int pmix_await(struct answer *a, pmix_status_t given, int timeout_ms)
 {
 	struct timespec deadline = deadline_in(timeout_ms < 0 ? 0 : timeout_ms);
 	int rc = 0;
@@ -229,7 +229,7 @@ static int pmix_put(struct boot *b, const char *key, const char *text)
 	value.type = PMIX_STRING;
 	value.data.string = (char *)text; /* the library copies it */
 	status = p->call.put(PMIX_GLOBAL, key, &value);
-	return status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, status));
+	return status == PMIX_SUCCESS ? 0 : pmix_lose(p, -EIO, words(p, status));
 }
 
 /** The fence collects all puts, so that later reads are answered on this host. The last one
@@ -247,10 +247,10 @@ static int pmix_fence(struct boot *b, int timeout_ms)
 	status = p->call.commit();
 	if (status == PMIX_SUCCESS)
 		status = p->call.fence_nb(NULL, 0, &collect, 1, answer_plain, &p->answer);
-	rc = await_answer(&p->answer, status, timeout_ms);
+	rc = pmix_await(&p->answer, status, timeout_ms);
 	if (rc)
-		return lose(p, rc, NULL);
-	return p->answer.status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, p->answer.status));
+		return pmix_lose(p, rc, NULL);
+	return p->answer.status == PMIX_SUCCESS ? 0 : pmix_lose(p, -EIO, words(p, p->answer.status));
 }
 
 /** Request a value of `rank`; it stays in p->answer. Does not wait for values that have not been
@@ -264,13 +264,13 @@ static int get_value(struct pmix *p, pmix_rank_t rank, const char *key)
 	if (p->broken)
 		return -EPIPE;
 	whose.rank = rank;
-	rc = await_answer(&p->answer, p->call.get_nb(&whose, key, &immediate, 1, answer_value, &p->answer),
-			  REPLY_TIMEOUT_MS);
+	rc = pmix_await(&p->answer, p->call.get_nb(&whose, key, &immediate, 1, answer_value, &p->answer),
+			REPLY_TIMEOUT_MS);
 	if (rc)
-		return lose(p, rc, "no answer in time");
+		return pmix_lose(p, rc, "no answer in time");
 	if (p->answer.status == PMIX_ERR_NOT_FOUND)
 		return -ENOENT;
-	return p->answer.status == PMIX_SUCCESS ? 0 : lose(p, -EIO, words(p, p->answer.status));
+	return p->answer.status == PMIX_SUCCESS ? 0 : pmix_lose(p, -EIO, words(p, p->answer.status));
 }
 
 static int pmix_get(struct boot *b, int rank, const char *key, char *text)
@@ -388,7 +388,7 @@ static int watch_connection(struct pmix *p)
 	pmix_status_t status = p->call.register_event_handler(&lost, 1, NULL, 0, on_lost, NULL, NULL);
 
 	if (status < 0)
-		return lose(p, -EIO, words(p, status));
+		return pmix_lose(p, -EIO, words(p, status));
 	p->lost_handler = (size_t)status;
 	return 0;
 }
@@ -445,7 +445,7 @@ static int load(struct pmix_calls *c)
 	return -ELIBACC;
 }
 
-static int join(struct pmix *p)
+static int join_server(struct pmix *p)
 {
 	pmix_status_t status = p->call.init(&p->me, NULL, 0);
 	int rc;
@@ -461,7 +461,7 @@ static int join(struct pmix *p)
 	rc = get_value(p, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
 	if (rc || p->answer.type != PMIX_UINT32 || p->answer.number == 0 || p->answer.number > INT32_MAX ||
 	    p->me.rank >= p->answer.number)
-		return lose(p, -EPROTO, "it does not tell the size of the job");
+		return pmix_lose(p, -EPROTO, "it does not tell the size of the job");
 	p->base.size = (int)p->answer.number;
 	return watch_connection(p);
 }
@@ -480,7 +480,7 @@ static int pmix_join(struct boot **b_p)
 	p->base.ops = &pmix_ops;
 	answer_init(&p->answer);
 	block_signals(&old);
-	rc = join(p);
+	rc = join_server(p);
 	if (!rc)
 		rc = start_aborter(p);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
