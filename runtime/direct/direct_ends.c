@@ -13,49 +13,49 @@
 _Static_assert(sizeof(CkDirectHandle) == CSD_END_BYTES, "an end is a handle");
 _Static_assert(sizeof(CkDirectStrides) == CSD_SHAPE_BYTES, "a shape is that of strided data");
 
-static void receive(struct pe *pe, void *end, const struct csd_receiving *r)
+static void direct_ends_receive(struct pe *pe, void *end, const struct csd_receiving *r)
 {
 	direct_channel_receive(pe, end, r);
 }
 
 /* A bell that has not been heard may report a put. */
-static uint64_t received(struct pe *pe, const void *end, struct csd_receiving *now)
+static uint64_t direct_ends_received(struct pe *pe, const void *end, struct csd_receiving *now)
 {
 	direct_bells_take(pe, UINT32_MAX);
 	return direct_channel_look(direct_receiver(pe, "a channel's receiving end", end), now);
 }
 
-static void take(struct pe *pe, void *end)
+static void direct_ends_take(struct pe *pe, void *end)
 {
 	direct_bells_take(pe, UINT32_MAX);
 	direct_channel_take(pe, end);
 }
 
-static void ready(struct pe *pe, void *end)
+static void direct_ends_ready(struct pe *pe, void *end)
 {
 	(void)pe;
 	CkDirect_ready(end);
 }
 
-static void retire(struct pe *pe, void *end)
+static void direct_ends_retire(struct pe *pe, void *end)
 {
 	direct_bells_take(pe, UINT32_MAX);
 	direct_channel_retire(pe, end);
 }
 
-static void send(struct pe *pe, void *end, const struct csd_sending *s)
+static void direct_ends_send(struct pe *pe, void *end, const struct csd_sending *s)
 {
 	direct_sender_open(pe, end, s);
 }
 
-static void join(struct pe *pe, void *end, const void *to, const struct csd_sending *s)
+static void direct_ends_join(struct pe *pe, void *end, const void *to, const struct csd_sending *s)
 {
 	direct_join(pe, end, to, s);
 }
 
-static uint64_t stop(struct pe *pe, void *end) { return direct_sender_stop(pe, end); }
+static uint64_t direct_ends_stop(struct pe *pe, void *end) { return direct_sender_stop(pe, end); }
 
-static uint64_t made(struct pe *pe, const void *end)
+static uint64_t direct_ends_made(struct pe *pe, const void *end)
 {
 	const struct direct_sender *s =
 		direct_sender_at(direct_of(pe), ((const struct direct_handle *)end)->sender);
@@ -63,21 +63,24 @@ static uint64_t made(struct pe *pe, const void *end)
 	return direct_hot(s)->iteration + (s->way == DIRECT_HOLDING && s->held);
 }
 
-static bool holds(struct pe *pe, const void *end) { return direct_sender_holds(pe, end); }
-static bool busy(struct pe *pe, const void *end) { return direct_sender_busy(pe, end); }
-static void *leave(struct pe *pe, void *end) { return direct_sender_leave(pe, end); }
+static bool direct_ends_holds(struct pe *pe, const void *end)
+{
+	return direct_sender_holds(pe, end);
+}
+static bool direct_ends_busy(struct pe *pe, const void *end) { return direct_sender_busy(pe, end); }
+static void *direct_ends_leave(struct pe *pe, void *end) { return direct_sender_leave(pe, end); }
 
 const struct csd_ends direct_ends = {
-	.receive = receive,
-	.received = received,
-	.take = take,
-	.ready = ready,
-	.retire = retire,
-	.send = send,
-	.join = join,
-	.stop = stop,
-	.made = made,
-	.holds = holds,
-	.busy = busy,
-	.leave = leave,
+	.receive = direct_ends_receive,
+	.received = direct_ends_received,
+	.take = direct_ends_take,
+	.ready = direct_ends_ready,
+	.retire = direct_ends_retire,
+	.send = direct_ends_send,
+	.join = direct_ends_join,
+	.stop = direct_ends_stop,
+	.made = direct_ends_made,
+	.holds = direct_ends_holds,
+	.busy = direct_ends_busy,
+	.leave = direct_ends_leave,
 };

@@ -24,14 +24,14 @@ struct search {
 	size_t len;
 };
 
-static void found(struct search *s, int32_t receiver, uint32_t number)
+static void count_end(struct search *s, int32_t receiver, uint32_t number)
 {
 	if (!s->n++)
 		snprintf(s->name, s->len, "channel %u of PE %d", number, receiver);
 }
 
 /* The last piece that begins at or before p may contain it. */
-static bool lies_in(const struct search *s, const void *p)
+static bool lies_in_pieces(const struct search *s, const void *p)
 {
 	size_t from = 0, to = s->n_pieces;
 
@@ -50,7 +50,7 @@ static bool lies_in(const struct search *s, const void *p)
 
 static bool receiver_lies_in(const struct search *s, const struct direct_channel_hot *hot)
 {
-	return lies_in(s, direct_rest(hot)->buf) || lies_in(s, direct_rest(hot)->data);
+	return lies_in_pieces(s, direct_rest(hot)->buf) || lies_in_pieces(s, direct_rest(hot)->data);
 }
 
 /* Whether there is such an end that cannot move; named ones can. */
@@ -71,36 +71,36 @@ static void all_ends(struct search *s, bool any)
 		const struct direct_channel_hot *hot = direct_channel_at(d, i);
 
 		if (receiver_stays(hot) && (any || receiver_lies_in(s, hot)))
-			found(s, s->pe->id, i);
+			count_end(s, s->pe->id, i);
 	}
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
 		const struct direct_sender *end = direct_sender_at(d, i);
 
-		if (sender_stays(end) && (any || lies_in(s, end->src)))
-			found(s, end->receiver, end->channel);
+		if (sender_stays(end) && (any || lies_in_pieces(s, end->src)))
+			count_end(s, end->receiver, end->channel);
 	}
 }
 
 /* ---- handles: only of ends that have not been found yet -------------------------------------- */
 
-static void sender_of(struct search *s, const struct direct_handle *h)
+static void count_sender(struct search *s, const struct direct_handle *h)
 {
 	const struct direct_pe *d = direct_of(s->pe);
 	const struct direct_sender *end = h->sender_pe == s->pe->id && direct_has_sender(s->pe, h) ?
 					  direct_sender_at(d, h->sender) : NULL;
 
 	if (end && d->senders[h->sender].generation == h->sender_generation && sender_stays(end) &&
-	    !lies_in(s, end->src))
-		found(s, h->receiver, h->channel);
+	    !lies_in_pieces(s, end->src))
+		count_end(s, h->receiver, h->channel);
 }
 
-static void receiver_of(struct search *s, const struct direct_handle *h)
+static void count_receiver(struct search *s, const struct direct_handle *h)
 {
 	const struct direct_channel_hot *hot =
 		h->receiver == s->pe->id ? direct_channel_find(s->pe, h->channel, h->generation) : NULL;
 
 	if (hot && receiver_stays(hot) && !receiver_lies_in(s, hot))
-		found(s, h->receiver, h->channel);
+		count_end(s, h->receiver, h->channel);
 }
 
 /* A struct of the program is aligned, and so are its members. */
@@ -112,9 +112,9 @@ static void handles_in(struct search *s, const struct csd_piece *piece)
 		if (h->magic != DIRECT_MAGIC)
 			continue;
 		if (direct_is_bound(h))
-			sender_of(s, h);
+			count_sender(s, h);
 		else
-			receiver_of(s, h);
+			count_receiver(s, h);
 	}
 }
 

@@ -137,7 +137,7 @@ static enum direct_path forced_path(void)
 }
 
 /** In the order of the enums that index them. */
-static void name_counts(struct node *node, struct direct_node *dn)
+static void direct_name_counts(struct node *node, struct direct_node *dn)
 {
 	static const char channels[] = "channels";
 
@@ -152,7 +152,7 @@ static void name_counts(struct node *node, struct direct_node *dn)
 	node->count->number(node, channels, "waited longest", COUNT_TICKS_MOST);
 }
 _Static_assert(DIRECT_RMA == DIRECT_MEMORY + 1 && DIRECT_MESSAGE == DIRECT_RMA + 1,
-	       "as name_counts names them");
+	       "as direct_name_counts names them");
 
 static int node_start(struct node *node)
 {
@@ -172,7 +172,7 @@ static int node_start(struct node *node)
 	csd_fingerprint(node, shape, sizeof(shape));
 	node->layer[DIRECT_SLOT] = dn;
 	if (node->count)
-		name_counts(node, dn);
+		direct_name_counts(node, dn);
 	return 0;
 }
 

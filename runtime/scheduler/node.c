@@ -279,7 +279,7 @@ static int pes_create(struct node *node, int n)
 
 /* A handler's frame may be larger than libc's guard of one page. The main thread's stack has 100 MB
  * of unused address space below it. */
-static int thread_start(pthread_t *thread, struct pe *pe)
+static int pe_thread_start(pthread_t *thread, struct pe *pe)
 {
 	enum { GUARD_BYTES = 16 << 20 };
 	pthread_attr_t attr;
@@ -296,7 +296,7 @@ static int thread_start(pthread_t *thread, struct pe *pe)
 static void threads_start(struct node *node)
 {
 	for (int i = 1; i < node->start->n_pes; i++) {
-		int err = thread_start(&node->start->threads[i], node->pes[i]);
+		int err = pe_thread_start(&node->start->threads[i], node->pes[i]);
 
 		if (err)
 			csd_abort(NULL, "cannot start the thread of PE %d: %s; use fewer PEs, or raise the limits on "

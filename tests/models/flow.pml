@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.pml: flow control between two PEs (runtime/scheduler/route/flow.c), with csd_wait_for's hold (loop.c) and with
+ * flow.pml: flow control between two PEs (runtime/scheduler/route/flow.c), with csd_wait_for's hold_for_later (loop.c) and with
  * the end of the job (drop_arrived in exit.c).
  *
  * One PE sends N messages of any sizes, and then a last one that must get through: its exit message. The

@@ -96,7 +96,7 @@ rung_early(struct pe *pe, int sender, uint32_t number, const struct direct_chann
 }
 
 /** A put has arrived in the channel that `word` names. */
-static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_t word)
+static inline void bell_heard(struct pe *pe, struct direct_pe *d, int sender, uint64_t word)
 {
 	uint32_t number = (uint32_t)word, generation = (uint32_t)(word >> 32);
 	struct direct_channel_hot *hot =
@@ -118,13 +118,13 @@ static inline void heard(struct pe *pe, struct direct_pe *d, int sender, uint64_
 
 /** Take up to *most_p words, and subtract their number from it. Returns whether the last was
  * BELL_END. */
-static bool hear(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
+static bool bell_hear(struct pe *pe, struct direct_bell_in *in, uint32_t *most_p)
 {
 	uint32_t most = *most_p;
 	uint64_t word = 0;
 
 	while (most && bell_next(&in->ring, &word) && word != BELL_END) {
-		heard(pe, direct_of(pe), in->sender, word);
+		bell_heard(pe, direct_of(pe), in->sender, word);
 		most--;
 	}
 	bell_taken(&in->ring);
@@ -146,7 +146,7 @@ void direct_bells_take(struct pe *pe, uint32_t most)
 	for (uint32_t left = d->n_bells; left > 0 && most > 0; left--) {
 		struct direct_bell_in *in = &d->bells[at < d->n_bells ? at : (at = 0)];
 
-		if (!bell_rings(&in->ring) || !hear(pe, in, &most)) {
+		if (!bell_rings(&in->ring) || !bell_hear(pe, in, &most)) {
 			at++;
 		} else {
 			detach_bell(pe, in);

@@ -578,7 +578,7 @@ bool direct_unseen_put(const struct direct_channel_hot *hot)
 }
 
 /** Remove the channel from the poll set and from all counts. */
-static void leave(struct direct_pe *d, struct direct_channel_hot *hot)
+static void leave_pollset(struct direct_pe *d, struct direct_channel_hot *hot)
 {
 	if (hot->state == CHANNEL_ARMED && !hot->tell)
 		pollset_remove(&d->set, &hot->poll);
@@ -595,7 +595,7 @@ static void uncount(struct pe *pe, struct direct_channel_hot *hot)
 {
 	if (hot->retired)
 		return;
-	leave(direct_of(pe), hot);
+	leave_pollset(direct_of(pe), hot);
 	direct_of(pe)->n_large -= direct_rest(hot)->bytes >= CMI_COPY_MIN;
 	direct_count_armed(pe);
 }

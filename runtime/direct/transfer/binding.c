@@ -121,9 +121,9 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 }
 
 /** The data in one piece, or the base of strided data. */
-static void check_buffer(struct pe *pe, const char *call, struct direct_id id,
-			 const struct direct_handle *h, bool strided, const void *send_buf,
-			 size_t bytes)
+static void check_send_buffer(struct pe *pe, const char *call, struct direct_id id,
+			      const struct direct_handle *h, bool strided, const void *send_buf,
+			      size_t bytes)
 {
 	if (!send_buf)
 		direct_broken(pe, call, id, "pass the buffer to send from",
@@ -270,7 +270,7 @@ static void bind_piece(const char *call, struct direct_handle *h, const void *se
 	struct pe *pe = direct_self(call);
 
 	check_bindable(pe, call, h);
-	check_buffer(pe, call, id_here(pe, h), h, false, send_buf, bytes_p ? *bytes_p : h->bytes);
+	check_send_buffer(pe, call, id_here(pe, h), h, false, send_buf, bytes_p ? *bytes_p : h->bytes);
 	bind_sender(pe, call, h, send_buf, NULL);
 }
 
@@ -290,7 +290,7 @@ static void bind_strided(struct pe *pe, const char *call, struct direct_handle *
 	const struct gather_shape s = gather_shape_of(shape);
 
 	check_bindable(pe, call, h);
-	check_buffer(pe, call, id_here(pe, h), h, true, base, h->bytes);
+	check_send_buffer(pe, call, id_here(pe, h), h, true, base, h->bytes);
 	check_strides(pe, call, id_here(pe, h), &s, h->bytes);
 	bind_sender(pe, call, h, base, &s);
 }
@@ -327,7 +327,7 @@ void CkDirect_rebind(CkDirectHandle *handle, const void *send_buf, size_t bytes)
 	struct direct_handle *h = direct_open(handle);
 	struct direct_sender *s = direct_sender_at_rest(pe, call, h);
 
-	check_buffer(pe, call, direct_id_of_sender(s), h, h->strided, send_buf, bytes);
+	check_send_buffer(pe, call, direct_id_of_sender(s), h, h->strided, send_buf, bytes);
 	if (!s->staging)
 		s->src = send_buf;
 	h->src = (uintptr_t)send_buf;

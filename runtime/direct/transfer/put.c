@@ -134,8 +134,8 @@ static bool put_rma(struct direct_sender *s, uint64_t word)
 }
 
 /* Inlined, because only checked mode calls it in a second place. */
-static inline __attribute__((always_inline)) bool put_message(struct direct_sender *s,
-							      uint64_t word)
+static inline __attribute__((always_inline)) bool put_by_am(struct direct_sender *s,
+							    uint64_t word)
 {
 	s->head = (struct cmi_put_head){
 		.channel = s->channel,
@@ -147,8 +147,8 @@ static inline __attribute__((always_inline)) bool put_message(struct direct_send
 }
 
 /** The put itself follows when the receiver has answered. */
-static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sender *s,
-						uint64_t word)
+static __attribute__((noinline, cold)) bool put_ask(struct pe *pe, struct direct_sender *s,
+						    uint64_t word)
 {
 	s->head.word = word;
 	direct_sender_say(pe, s, DIRECT_ASK);
@@ -156,8 +156,8 @@ static __attribute__((noinline, cold)) bool ask(struct pe *pe, struct direct_sen
 }
 
 /** The end is not joined: the put waits in a copy of the data. */
-static __attribute__((noinline, cold)) bool hold(struct pe *pe, const struct direct_handle *h,
-						 struct direct_sender *s)
+static __attribute__((noinline, cold)) bool put_hold(struct pe *pe, const struct direct_handle *h,
+						     struct direct_sender *s)
 {
 	const void *src = (const void *)(uintptr_t)h->src;
 
@@ -189,8 +189,8 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	if (s->way == DIRECT_RMA)
 		return put_rma(s, word);
 	if (CSD_UNLIKELY(s->way >= DIRECT_ASKING))
-		return s->way == DIRECT_ASKING ? ask(pe, s, word) : hold(pe, h, s);
-	return put_message(s, word);
+		return s->way == DIRECT_ASKING ? put_ask(pe, s, word) : put_hold(pe, h, s);
+	return put_by_am(s, word);
 }
 
 static void record_put(struct pe *pe, const struct direct_sender *s)
@@ -274,7 +274,7 @@ void direct_go_arrived(const struct direct_control_msg *c)
 	if (hot->generation != c->sender_generation || hot->iteration != c->iteration)
 		return;
 	check_source(s);
-	if (s->path == DIRECT_RMA ? put_rma(s, s->head.word) : put_message(s, s->head.word))
+	if (s->path == DIRECT_RMA ? put_rma(s, s->head.word) : put_by_am(s, s->head.word))
 		s->op.done(&s->op);
 }
 

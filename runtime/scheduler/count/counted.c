@@ -74,7 +74,7 @@ int csd_count_number(struct node *node, const char *group, const char *name, enu
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static void add(_Atomic uint64_t *to, uint64_t n)
+static void gauge_add(_Atomic uint64_t *to, uint64_t n)
 {
 	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
 			      memory_order_relaxed);
@@ -87,7 +87,7 @@ static void charge(struct pe *pe, struct pe_counts *c)
 	const uint64_t now = cmi_ticks(c->counter), passed = now > c->since ? now - c->since : 0;
 
 	c->since += passed;
-	add(&c->gauge->ticks[c->run ? GAUGE_BUSY : c->base], passed);
+	gauge_add(&c->gauge->ticks[c->run ? GAUGE_BUSY : c->base], passed);
 	if (c->run)
 		c->run->ticks += passed;
 	atomic_store_explicit(&c->gauge->since, c->since, memory_order_relaxed);
@@ -149,7 +149,7 @@ static void count_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], b
 
 /* A handler may run the loop, which may become idle. The pass that finds work still counts as idle,
  * except for the calls in it: the loop reports that it is busy when such a pass ends. */
-static void begin_idle(void *arg)
+static void counts_idle(void *arg)
 {
 	struct pe *pe = arg;
 	struct pe_counts *c = pe->counts;
@@ -162,7 +162,7 @@ static void begin_idle(void *arg)
 	set_run(c, NULL);
 }
 
-static void begin_busy(void *arg)
+static void counts_busy(void *arg)
 {
 	struct pe *pe = arg;
 	struct pe_counts *c = pe->counts;
@@ -298,8 +298,8 @@ static void counts_pe_start(struct pe *pe)
 	atomic_store_explicit(&c->gauge->clock, k->counter ? GAUGE_COUNTER : GAUGE_NS,
 			      memory_order_release);
 	pe->counts = c;
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, begin_idle, pe);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, begin_busy, pe);
+	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, counts_idle, pe);
+	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, counts_busy, pe);
 }
 
 static void counts_loop_ended(struct pe *pe)
@@ -308,7 +308,7 @@ static void counts_loop_ended(struct pe *pe)
 
 	if (!c)
 		return;
-	begin_busy(pe);
+	counts_busy(pe);
 	charge(pe, c);
 	const uint64_t to_ns = csd_now_ns();
 

@@ -141,7 +141,7 @@ static size_t message_bytes(uint64_t n_rows, uint64_t n_numbers, uint64_t n_pes,
 	       n_links * sizeof(struct count_sum_link);
 }
 
-static void send_up(struct pe *pe)
+static void counts_send_up(struct pe *pe)
 {
 	const struct csd_counting *k = pe->node->counting;
 	const struct count_sum *s = sum_of(pe);
@@ -214,7 +214,7 @@ int counts_subtree_ended(struct pe *pe)
 	if (!k || !k->report)
 		return 0;
 	if (pe->id != 0)
-		send_up(pe);
+		counts_send_up(pe);
 	else if (k->file)
 		err = counts_write(pe);
 	else

@@ -142,9 +142,9 @@ static double share(const struct count_pe *p, enum gauge_state state)
 	return p->wall_ns ? 100.0 * (double)p->ns[state] / (double)p->wall_ns : 0;
 }
 
-static double busy(const struct count_pe *p) { return share(p, GAUGE_BUSY); }
-static double idle(const struct count_pe *p) { return share(p, GAUGE_IDLE); }
-static double overhead(const struct count_pe *p) { return share(p, GAUGE_OVERHEAD); }
+static double busy_percent(const struct count_pe *p) { return share(p, GAUGE_BUSY); }
+static double idle_percent(const struct count_pe *p) { return share(p, GAUGE_IDLE); }
+static double overhead_percent(const struct count_pe *p) { return share(p, GAUGE_OVERHEAD); }
 static double sent(const struct count_pe *p) { return (double)p->sent; }
 static double handled(const struct count_pe *p) { return (double)p->handled; }
 static double pool_kb(const struct count_pe *p) { return (double)p->pool_bytes / 1000; }
@@ -170,9 +170,9 @@ static void print_pes(const struct report *r)
 {
 	fprintf(r->f, "chard:   %-26s %12s %12s %7s %12s %7s\n",
 		"of each PE", "mean", "least", "on PE", "most", "on PE");
-	print_spread(r, "busy, %", 1, busy);
-	print_spread(r, "idle, %", 1, idle);
-	print_spread(r, "overhead, %", 1, overhead);
+	print_spread(r, "busy, %", 1, busy_percent);
+	print_spread(r, "idle, %", 1, idle_percent);
+	print_spread(r, "overhead, %", 1, overhead_percent);
 	print_spread(r, "messages and puts sent", 0, sent);
 	print_spread(r, "messages and puts handled", 0, handled);
 	print_spread(r, "message memory, kB", 0, pool_kb);

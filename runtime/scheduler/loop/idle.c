@@ -102,7 +102,7 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
  * push and load in inbox_push: one of the two sees the other. The count of sleepers and the load of
  * the node queue's `n` pair with push_to_node in the same way. `sleeping` is set before the count
  * is raised, so a waker that sees the count finds a PE to wake. Model: inbox.pml, nap */
-static void nap(struct pe *pe, uint64_t now)
+static void idle_nap(struct pe *pe, uint64_t now)
 {
 	struct csd_node_queue *q = &pe->node->queue;
 	const int64_t us = nap_us(pe, now);
@@ -166,7 +166,7 @@ void idle_step(struct pe *pe)
 		if (msgq_late(&pe->queue))
 			msgq_random_hurry(pe->queue.random, YIELD_LOOKS);
 	} else {
-		nap(pe, now);
+		idle_nap(pe, now);
 	}
 }
 

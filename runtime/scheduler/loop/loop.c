@@ -194,7 +194,7 @@ static int one_pass(struct pe *pe, int most)
 
 /* Keep a message for later. For flow control it counts as handled, because the awaited message may
  * need its credit at the sender. */
-static void hold(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
+static void hold_for_later(struct pe *pe, struct msg_fifo *held, struct cmi_msg *m)
 {
 	if (m->flags & CMI_F_REMOTE) {
 		if (m->handler >= pe->node->n_handlers)
@@ -225,7 +225,7 @@ void loop_register(struct node *node)
 	csd_expect(node, node->h_held, &shape, NULL);
 }
 
-static bool is_early(const struct node *node, const struct cmi_msg *m)
+static bool handler_is_early(const struct node *node, const struct cmi_msg *m)
 {
 	return m->handler < node->n_handlers && node->handlers[m->handler].early;
 }
@@ -241,10 +241,10 @@ bool csd_wait_for(struct pe *pe, int handler)
 			idle_step(pe);
 		while (!found && (m = msgq_pop(&pe->queue))) {
 			found = m->handler == handler;
-			if (found || handler_is_own(pe->node, m) || is_early(pe->node, m))
+			if (found || handler_is_own(pe->node, m) || handler_is_early(pe->node, m))
 				loop_dispatch(pe, m);
 			else
-				hold(pe, &held, m);
+				hold_for_later(pe, &held, m);
 			pe->n_dispatched++;
 		}
 	}
@@ -258,7 +258,7 @@ bool csd_wait_for(struct pe *pe, int handler)
 	return found;
 }
 
-static inline __attribute__((always_inline)) void run(struct pe *pe, bool network)
+static inline __attribute__((always_inline)) void run_passes(struct pe *pe, bool network)
 {
 	while (!pe->stop) {
 		if (one_pass(pe, network ? pass_most(pe) : QUEUE_BATCH))
@@ -272,9 +272,9 @@ static inline __attribute__((always_inline)) void run(struct pe *pe, bool networ
 void loop_run(struct pe *pe)
 {
 	if (pe->network)
-		run(pe, true);
+		run_passes(pe, true);
 	else
-		run(pe, false);
+		run_passes(pe, false);
 }
 
 int loop_some(struct pe *pe, int n)

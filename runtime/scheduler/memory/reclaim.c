@@ -80,7 +80,7 @@ static uint64_t empty(struct pe *pe, struct msg_slab *slab)
 	return counted ? bytes : 0;
 }
 
-static uint64_t trim(struct pe *pe)
+static uint64_t trim_slabs(struct pe *pe)
 {
 	struct msg_pool *pool = &pe->pool;
 	uint64_t bytes = 0;
@@ -102,7 +102,7 @@ bool pool_trim(struct pe *pe, bool must)
 
 	if (!must && begin < pe->pool.trim_after_ns)
 		return false;
-	uint64_t bytes = trim(pe), end = csd_now_ns();
+	uint64_t bytes = trim_slabs(pe), end = csd_now_ns();
 
 	pe->pool.trim_after_ns = end + (end - begin) * TRIM_SHARE;
 	return bytes > 0;

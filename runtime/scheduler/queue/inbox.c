@@ -6,7 +6,7 @@
  */
 #include "msgq.h"
 
-/* The push and the load of `sleeping` are seq_cst and pair with nap in idle.c: either we see that
+/* The push and the load of `sleeping` are seq_cst and pair with idle_nap: either we see that
  * the owner sleeps, or it sees our message before it sleeps. Model: inbox.pml, inbox_push */
 void inbox_push(struct pe *to, struct cmi_msg *m)
 {

@@ -31,7 +31,7 @@ static const uint32_t *words_before(const struct msg_prio *p)
 }
 
 /* The words of a vector, padded with zeros. */
-static uint32_t word_at(const uint32_t *words, uint32_t n_bits, size_t i)
+static uint32_t vector_word(const uint32_t *words, uint32_t n_bits, size_t i)
 {
 	uint32_t left;
 
@@ -43,7 +43,7 @@ static uint32_t word_at(const uint32_t *words, uint32_t n_bits, size_t i)
 
 static int64_t vector_key(const uint32_t *words, uint32_t n_bits)
 {
-	uint64_t first = (uint64_t)word_at(words, n_bits, 0) << 32 | word_at(words, n_bits, 1);
+	uint64_t first = (uint64_t)vector_word(words, n_bits, 0) << 32 | vector_word(words, n_bits, 1);
 
 	return (int64_t)(first ^ (uint64_t)1 << 63);
 }
@@ -57,8 +57,8 @@ int msg_prio_compare(const struct msg_prio *a, const struct msg_prio *b)
 
 	/* Only the bits that both have; then the length decides. */
 	for (size_t i = KEY_BITS / WORD_BITS; i < words_of(n_both); i++) {
-		uint32_t x = word_at(words_before(a), n_both, i);
-		uint32_t y = word_at(words_before(b), n_both, i);
+		uint32_t x = vector_word(words_before(a), n_both, i);
+		uint32_t y = vector_word(words_before(b), n_both, i);
 
 		if (x != y)
 			return x < y ? -1 : 1;

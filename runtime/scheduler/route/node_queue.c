@@ -48,7 +48,7 @@ static void wake_one(struct pe *pe)
 	}
 }
 
-/* Wake up to `k` PEs, after `n` has been raised. Raising `n` and this load pair with nap in idle.c,
+/* Wake up to `k` PEs, after `n` has been raised. Raising `n` and this load pair with idle_nap,
  * all seq_cst: either we see that a PE sleeps, or it sees the message and stays awake. Model:
  * inbox.pml, push_to_node */
 static void wake_sleepers(struct pe *pe, int64_t k)
@@ -118,7 +118,7 @@ static bool try_take(struct csd_node_queue *q)
 	       !atomic_exchange_explicit(&q->taken, true, memory_order_acquire);
 }
 
-static void let_go(struct csd_node_queue *q)
+static void queue_release(struct csd_node_queue *q)
 {
 	atomic_store_explicit(&q->taken, false, memory_order_release);
 }
@@ -219,7 +219,7 @@ int node_queue_run_slow(struct pe *pe)
 	n = turn_round(q);
 	struct cmi_msg *m = next_message(pe, q, &n);
 
-	let_go(q);
+	queue_release(q);
 	if (n - (m != NULL))
 		atomic_fetch_add_explicit(&q->n, n - (m != NULL), memory_order_seq_cst);
 	/* An opening has woken a PE, which is enough for one of the messages that it let pass. We may be
@@ -263,7 +263,7 @@ bool node_queue_held(struct pe *pe, uint64_t *n)
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
 		for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
 			*n += !(m->flags & CMI_F_SYSTEM);
-	let_go(q);
+	queue_release(q);
 	return true;
 }
 
@@ -276,7 +276,7 @@ size_t csd_gate_length(struct pe *pe, const struct csd_gate *g)
 		sched_yield();
 	for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
 		n++;
-	let_go(q);
+	queue_release(q);
 	return n;
 }
 
@@ -304,7 +304,7 @@ void node_queue_drop(struct pe *pe)
 		csd_msg_free(pe, m);
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
 		drop_all(pe, &g->waiting);
-	let_go(q);
+	queue_release(q);
 }
 
 /* Main thread, after all PEs. */

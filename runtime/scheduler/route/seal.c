@@ -25,7 +25,7 @@ enum { SEALED = 128 };
 
 /* Combine two words: each bit of either changes about half of the result. One multiplication
  * processes 16 bytes. */
-static inline uint64_t mix(uint64_t a, uint64_t b)
+static inline uint64_t seal_mix(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 wide;
 	const wide product = (wide)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd6e8feb86659fd93u);
@@ -33,7 +33,7 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t word_at(const char *p)
+static inline uint64_t seal_word(const char *p)
 {
 	uint64_t word;
 
@@ -46,21 +46,21 @@ static inline uint64_t word_at(const char *p)
 static uint64_t mix_bytes(uint64_t h, uint64_t g, const char *p, size_t n)
 {
 	for (; n >= 4 * sizeof h; n -= 4 * sizeof h, p += 4 * sizeof h) {
-		h = mix(h ^ word_at(p), word_at(p + 8));
-		g = mix(g ^ word_at(p + 16), word_at(p + 24));
+		h = seal_mix(h ^ seal_word(p), seal_word(p + 8));
+		g = seal_mix(g ^ seal_word(p + 16), seal_word(p + 24));
 	}
 	for (; n >= sizeof h; n -= sizeof h, p += sizeof h)
-		h = mix(h ^ word_at(p), n);
+		h = seal_mix(h ^ seal_word(p), n);
 	for (; n; n--, p++)
-		g = mix(g ^ (uint8_t)*p, n);
-	return mix(h, g);
+		g = seal_mix(g ^ (uint8_t)*p, n);
+	return seal_mix(h, g);
 }
 
 /* The fields of the head that are sent, and the payload; the seal itself counts as 0. */
 static uint32_t seal_of(const struct cmi_msg *m)
 {
 	const size_t n = m->size - sizeof *m;
-	const uint64_t h = mix(m->size, (uint64_t)(uint32_t)m->src_pe << 32 | m->word);
+	const uint64_t h = seal_mix(m->size, (uint64_t)(uint32_t)m->src_pe << 32 | m->word);
 	const uint64_t g = (uint64_t)m->handler << 8 | (m->flags & (uint8_t)~CMI_F_REMOTE);
 	const uint64_t sum = mix_bytes(h, g, (const char *)(m + 1), n < SEALED ? n : SEALED);
 
@@ -84,7 +84,7 @@ static void write_seal(char *at, uint32_t value)
 {
 	const size_t shift = (uintptr_t)at % sizeof(uint64_t) * 8;
 	char *word = at - (uintptr_t)at % sizeof(uint64_t);
-	const uint64_t was = word_at(word) & ~((uint64_t)UINT32_MAX << shift),
+	const uint64_t was = seal_word(word) & ~((uint64_t)UINT32_MAX << shift),
 		       is = was | (uint64_t)value << shift;
 
 	memcpy(word, &is, sizeof is);
@@ -119,7 +119,7 @@ void seal_check(struct pe *pe, struct cmi_msg *m)
 
 /* Of everything that is sent: the fields of a head in a ring's slot, and the payload. It begins
  * with a number known only to the job's nodes, so a stranger cannot forge it. */
-static uint64_t hash_of(const struct pe *pe, const struct cmi_msg *m)
+static uint64_t seal_hash(const struct pe *pe, const struct cmi_msg *m)
 {
 	const uint64_t head[] = { m->size, m->handler, m->flags & (uint8_t)~CMI_F_REMOTE,
 				  (uint32_t)m->src_pe, m->word };
@@ -127,7 +127,7 @@ static uint64_t hash_of(const struct pe *pe, const struct cmi_msg *m)
 	return cmi_hash(cmi_hash(pe->node->job->seal, head, sizeof head), m + 1, m->size - sizeof *m);
 }
 
-static struct cmi_msg *with_room(struct pe *pe, struct cmi_msg *m, size_t size)
+static struct cmi_msg *with_space(struct pe *pe, struct cmi_msg *m, size_t size)
 {
 	struct cmi_msg *copy;
 
@@ -149,8 +149,8 @@ struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m)
 	uint64_t hash;
 
 	m->src_pe = pe->id; /* as the machine will set it */
-	m = with_room(pe, m, m->size + sizeof hash);
-	hash = hash_of(pe, m);
+	m = with_space(pe, m, m->size + sizeof hash);
+	hash = seal_hash(pe, m);
 	memcpy((char *)m + m->size, &hash, sizeof hash);
 	m->size += sizeof hash;
 	return m;
@@ -164,6 +164,6 @@ void seal_check_hash(struct pe *pe, struct cmi_msg *m)
 		csd_misfit(pe, m, "it is too short for its hash");
 	m->size -= sizeof hash;
 	memcpy(&hash, (const char *)m + m->size, sizeof hash);
-	if (hash != hash_of(pe, m))
+	if (hash != seal_hash(pe, m))
 		csd_misfit(pe, m, "its hash is wrong");
 }

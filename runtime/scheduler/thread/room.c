@@ -108,7 +108,7 @@ static void wake_first(struct pe *pe)
 /* How often waiting threads check: memory is freed all the time, without a signal. */
 static const double TICK_MS = 1;
 
-static void tick(void *arg)
+static void wake_tick(void *arg)
 {
 	struct pe *pe = arg;
 
@@ -117,7 +117,7 @@ static void tick(void *arg)
 	wake_first(pe);
 	if (pe->room.first) {
 		pe->room.ticks = true;
-		CcdCallFnAfter(tick, pe, TICK_MS);
+		CcdCallFnAfter(wake_tick, pe, TICK_MS);
 	}
 }
 
@@ -130,7 +130,7 @@ static void wait_for_tick(struct pe *pe)
 	pe->room.last = &w.next;
 	if (!pe->room.ticks) {
 		pe->room.ticks = true;
-		CcdCallFnAfter(tick, pe, TICK_MS);
+		CcdCallFnAfter(wake_tick, pe, TICK_MS);
 	}
 	pe->n_created++;
 	CthSuspend();

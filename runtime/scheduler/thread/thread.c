@@ -117,7 +117,7 @@ struct wake_msg {
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static unsigned class_of(const struct pe_threads *ts, size_t bytes)
+static unsigned stack_class(const struct pe_threads *ts, size_t bytes)
 {
 	unsigned cls = 0;
 
@@ -198,7 +198,7 @@ static CthThread stack_map(struct pe *pe, unsigned cls)
 static CthThread stack_take(struct pe *pe, size_t bytes)
 {
 	struct pe_threads *ts = pe->threads;
-	unsigned cls = class_of(ts, bytes);
+	unsigned cls = stack_class(ts, bytes);
 	CthThread t = ts->free[cls];
 
 	if (!t)
@@ -211,7 +211,7 @@ static CthThread stack_take(struct pe *pe, size_t bytes)
 
 /* Keep only the upper end, which contains struct csd_thread and the first frames of the next
  * thread. */
-static void trim(const struct pe_threads *ts, CthThread t)
+static void stack_trim(const struct pe_threads *ts, CthThread t)
 {
 	size_t bytes = stack_bytes(t);
 
@@ -233,7 +233,7 @@ static void stack_give(struct pe_threads *ts, CthThread t)
 	}
 	t->trimmed = ts->whole + stack_bytes(t) > ts->whole_most;
 	if (t->trimmed)
-		trim(ts, t);
+		stack_trim(ts, t);
 	else
 		ts->whole += stack_bytes(t);
 	t->next = ts->free[cls];

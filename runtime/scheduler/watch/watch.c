@@ -135,7 +135,8 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 	csd_send_now(pe, dst_pe, &m->head);
 }
 
-static void to_children(struct pe *pe, enum watch_kind kind, uint32_t wave, const uint64_t *sums)
+static void watch_tell_children(struct pe *pe, enum watch_kind kind, uint32_t wave,
+				const uint64_t *sums)
 {
 	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
 		send_watch(pe, csd_tree_child(pe, 0, i), kind, wave, sums, NULL);
@@ -251,10 +252,10 @@ static void watch_ask(struct pe *pe, uint32_t wave)
 	w->wave = wave;
 	w->n_in = 0;
 	memset(w->in, 0, sizeof w->in);
-	to_children(pe, WATCH_ASK, wave, NULL);
+	watch_tell_children(pe, WATCH_ASK, wave, NULL);
 }
 
-static void sums_came(struct pe *pe, const struct watch_msg *m)
+static void watch_sums_came(struct pe *pe, const struct watch_msg *m)
 {
 	struct csd_watch *w = pe->watch;
 
@@ -284,7 +285,7 @@ static void note_work(struct pe *pe, uint64_t now)
 	}
 }
 
-static void look(struct pe *pe, uint64_t now)
+static void look_at_layers(struct pe *pe, uint64_t now)
 {
 	const struct node *node = pe->node;
 
@@ -300,7 +301,7 @@ static bool watch_idle(struct pe *pe, uint64_t now)
 	struct csd_watch *w = pe->watch;
 
 	if (now >= w->look_ns)
-		look(pe, now);
+		look_at_layers(pe, now);
 	if (pe->id == 0)
 		note_work(pe, now);
 	if (pe->id == 0 && only_messages(pe) && is_due(pe, now)) {
@@ -450,7 +451,7 @@ static void tell_pe0(struct pe *pe, uint32_t round, const uint64_t *at_rest)
 
 	if (pe->stop)
 		return; /* nothing after the acknowledgement would be received */
-	to_children(pe, WATCH_TELL, round, at_rest);
+	watch_tell_children(pe, WATCH_TELL, round, at_rest);
 	pe->at_rest = *at_rest;
 	watch_tell(pe, &told);
 	send_watch(pe, 0, WATCH_TOLD, round, NULL, &told);
@@ -486,7 +487,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 		watch_ask(pe, m->wave);
 		break;
 	case WATCH_SUMS:
-		sums_came(pe, m);
+		watch_sums_came(pe, m);
 		break;
 	case WATCH_TELL:
 		tell_pe0(pe, m->wave, m->sums);

@@ -68,7 +68,7 @@ static void tell_busy(const struct pe *pe, void *context)
 }
 
 /* A PE that is idle makes passes, or sleeps. */
-static void tick(struct pe *pe, void *context)
+static void watch_tick(struct pe *pe, void *context)
 {
 	struct csd_signals *s = pe->signals;
 	const uint64_t work = pe->n_processed + pe->n_dispatched + pe->passes;
@@ -97,7 +97,7 @@ static void on_check(int sig, siginfo_t *info, void *context)
 	(void)sig;
 	if (pe && pe->signals) {
 		if (info->si_code == SI_TIMER)
-			tick(pe, context);
+			watch_tick(pe, context);
 		else
 			tell_busy(pe, context);
 	}
@@ -149,8 +149,8 @@ void signals_start(struct node *node)
 }
 
 /* No more requests from now on. Restores a host program's handler. */
-static void let_go(const struct node *node, int sig,
-		   void (*fn)(int sig, siginfo_t *info, void *context))
+static void uninstall(const struct node *node, int sig,
+		      void (*fn)(int sig, siginfo_t *info, void *context))
 {
 	struct sigaction now;
 
@@ -162,8 +162,8 @@ void signals_stop(struct node *node)
 {
 	if (!node->watchdog || watched != node)
 		return;
-	let_go(node, SIGUSR1, on_ask);
-	let_go(node, CHECK_SIGNAL, on_check);
+	uninstall(node, SIGUSR1, on_ask);
+	uninstall(node, CHECK_SIGNAL, on_check);
 }
 
 static void timer_start(struct pe *pe, struct csd_signals *s)
