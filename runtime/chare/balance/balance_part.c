@@ -9,7 +9,7 @@
 
 /* ---- CK_STATS -------------------------------------------------------------------------------- */
 
-static void name_counts(struct node *node)
+static void balance_name_counts(struct node *node)
 {
 	static const char group[] = "load balancing";
 
@@ -42,7 +42,7 @@ static int balance_node_start(struct node *node)
 {
 	if (!choose_read(balance_of(node)))
 		return CK_PART_OFF;
-	name_counts(node);
+	balance_name_counts(node);
 	measure_node_start(node);
 	place_join(node, PART_BALANCE, &watch);
 	return 0;

@@ -146,7 +146,7 @@ static double cost_of(const struct choice *ch)
 
 /* Judge the last step: it has left half of the imbalance or less, or no more than is tolerated; or
  * it has not helped. */
-static void judge(struct choice *ch, double imbalance, bool tolerated)
+static void judge_step(struct choice *ch, double imbalance, bool tolerated)
 {
 	if (!ch->before)
 		return;
@@ -168,7 +168,7 @@ static bool is_certain(const struct choice *ch, bool tolerated)
  * yet. */
 static bool pays(struct choice *ch, double lost, double imbalance, bool tolerated)
 {
-	judge(ch, imbalance, tolerated);
+	judge_step(ch, imbalance, tolerated);
 	ch->settled |= tolerated;
 	if (tolerated || lost < cost_of(ch) * patience_of(ch))
 		return false;
@@ -185,7 +185,7 @@ void choose_took(struct choice *ch, double seconds)
 	ch->tried = true;
 }
 
-static void rest(struct choice *ch, bool balanced, bool step)
+static void choose_pause(struct choice *ch, bool balanced, bool step)
 {
 	if (step)
 		ch->pause = 0;
@@ -210,7 +210,7 @@ static bool choose_by_itself(const struct balance_node *b, struct choice *ch, do
 	balanced = tolerated && certain;
 	step = certain && pays(ch, max - level, imbalance, tolerated);
 	if (pauses)
-		rest(ch, balanced, step);
+		choose_pause(ch, balanced, step);
 	if (step || balanced)
 		ch->n = 0;
 	return step;

@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t x, uint64_t more)
+static uint64_t edge_mix(uint64_t x, uint64_t more)
 {
 	x = (x ^ more) + UINT64_C(0x9e3779b97f4a7c15);
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -26,14 +26,15 @@ static uint64_t mix(uint64_t x, uint64_t more)
 	return x ^ (x >> 31);
 }
 
-static uint64_t hash_of(uint64_t from, CkIndex i)
+static uint64_t edge_hash(uint64_t from, CkIndex i)
 {
-	return mix(mix(from, (uint64_t)(uint32_t)i.v[0] << 32 | (uint32_t)i.v[1]), (uint32_t)i.v[2]);
+	return edge_mix(edge_mix(from, (uint64_t)(uint32_t)i.v[0] << 32 | (uint32_t)i.v[1]),
+			(uint32_t)i.v[2]);
 }
 
 static struct edge_record *edge_of(struct edges *e, CkIndex from, CkIndex to)
 {
-	const uint64_t key = hash_of(hash_of(0, from), to);
+	const uint64_t key = edge_hash(edge_hash(0, from), to);
 	const uintptr_t at = (uintptr_t)idmap_get(&e->at, key);
 
 	if (at)
@@ -44,7 +45,8 @@ static struct edge_record *edge_of(struct edges *e, CkIndex from, CkIndex to)
 	return &e->list[e->n++];
 }
 
-static void add(struct collection *c, CkIndex from, CkIndex to, uint64_t messages, uint64_t bytes)
+static void edge_add(struct collection *c, CkIndex from, CkIndex to, uint64_t messages,
+		     uint64_t bytes)
 {
 	struct edge_record *e = edge_of(&sync_of(c)->edges, from, to);
 
@@ -58,11 +60,12 @@ static void called(struct pe *pe, struct collection *c, CkIndex to, uint64_t byt
 	const struct ck_obj *obj = ck_of(pe)->now.obj;
 
 	if (obj && obj->coll == c)
-		add(c, obj->index, to, 1, bytes);
+		edge_add(c, obj->index, to, 1, bytes);
 }
 
 /* A message about an element is no call. */
-static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
+static int edges_address(struct pe *pe, struct collection *c, struct call_route *r,
+			 struct ck_env *env)
 {
 	if (env->head.handler == ck_handler(pe, PART_CALL, H_ELEMENT))
 		called(pe, c, env->flags & CK_ENV_UNPLACED ? env->index : index_at(c, env->place),
@@ -71,8 +74,8 @@ static int address(struct pe *pe, struct collection *c, struct call_route *r, st
 }
 
 /* A call that is sent by itself is counted where it is sent. */
-static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
-		    uint64_t bytes)
+static bool edges_batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
+			  uint64_t bytes)
 {
 	if (!call_batched_below(pe, c, r, place, bytes))
 		return false;
@@ -81,7 +84,7 @@ static bool batched(struct pe *pe, struct collection *c, struct call_route *r, u
 	return true;
 }
 
-static const struct call_stop stop = { ROUTE_COUNTED, true, address, batched };
+static const struct call_stop stop = { ROUTE_COUNTED, true, edges_address, edges_batched };
 
 void edges_want(struct collection *c) { call_route_add(c, &sync_of(c)->counted, &stop); }
 
@@ -90,7 +93,7 @@ static bool is_counted(const struct collection *c) { return sync_of(c)->counted.
 static void add_put(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes)
 {
 	if (to->id == from->coll->id)
-		add(from->coll, from->index, to->index, n, bytes);
+		edge_add(from->coll, from->index, to->index, n, bytes);
 }
 
 void edges_add_puts(struct pe *pe, struct collection *c)
@@ -151,10 +154,10 @@ CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *
 	size_t k = 0;
 
 	for (size_t i = 0; i < n_elements; i++)
-		idmap_add(&numbers, hash_of(0, elements[i]), i + 1);
+		idmap_add(&numbers, edge_hash(0, elements[i]), i + 1);
 	for (size_t i = 0; i < n; i++) {
-		const uintptr_t from = (uintptr_t)idmap_get(&numbers, hash_of(0, list[i].from));
-		const uintptr_t to = (uintptr_t)idmap_get(&numbers, hash_of(0, list[i].to));
+		const uintptr_t from = (uintptr_t)idmap_get(&numbers, edge_hash(0, list[i].from));
+		const uintptr_t to = (uintptr_t)idmap_get(&numbers, edge_hash(0, list[i].to));
 
 		if (from && to) /* else one of them has been destroyed */
 			all[k++] = (CkLBEdge){ (uint32_t)from - 1, (uint32_t)to - 1, list[i].messages, list[i].bytes };

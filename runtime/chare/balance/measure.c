@@ -27,7 +27,7 @@ static struct meter *meter_of(const struct pe *pe) { return ck_state(pe, PART_BA
 /* ---- the clock ------------------------------------------------------------------------------- */
 
 /* Counters of two cores may differ by a little, and a thread may move. */
-static inline void give(struct meter *m, uint64_t *to, uint64_t now)
+static inline void meter_charge(struct meter *m, uint64_t *to, uint64_t now)
 {
 	uint64_t passed;
 
@@ -39,27 +39,27 @@ static inline void give(struct meter *m, uint64_t *to, uint64_t now)
 }
 
 /* Apart, so that who looks last needs no stack. */
-static __attribute__((noinline)) void give_by_kernel(struct meter *m, uint64_t *to)
+static __attribute__((noinline)) void meter_charge_by_kernel(struct meter *m, uint64_t *to)
 {
-	give(m, to, cmi_ticks(false));
+	meter_charge(m, to, cmi_ticks(false));
 }
 
-static inline void look_for(struct meter *m, uint64_t *to)
+static inline void meter_read_for(struct meter *m, uint64_t *to)
 {
 	if (CSD_LIKELY(m->counter))
-		give(m, to, cmi_ticks(true));
+		meter_charge(m, to, cmi_ticks(true));
 	else
-		give_by_kernel(m, to);
+		meter_charge_by_kernel(m, to);
 }
 
-static inline void look(struct meter *m) { look_for(m, m->to); }
+static inline void meter_read(struct meter *m) { meter_read_for(m, m->to); }
 
 void meter_look(struct pe *pe)
 {
 	struct meter *m = meter_of(pe);
 
 	if (m->to)
-		look(m);
+		meter_read(m);
 }
 
 void meter_skip(struct pe *pe)
@@ -157,7 +157,7 @@ static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj, uint32_t e
  * longer: that comes behind the first messages. */
 static __attribute__((noinline)) void begins_within(struct meter *m, uint64_t *to)
 {
-	look(m);
+	meter_read(m);
 	if (m->to == &m->idle)
 		stretch_begins(m);
 	m->to = to;
@@ -183,7 +183,7 @@ static void measure_ends(struct pe *pe, union observe_own *own)
 	uint64_t *to = m->to;
 
 	m->to = own->clock && own->clock != &m->idle ? own->clock : m->nobody;
-	look_for(m, to);
+	meter_read_for(m, to);
 }
 
 static void arrival_measured(void *self, void *payload)
@@ -210,12 +210,12 @@ static void measure_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1],
 		meter_look(pe);
 }
 
-static void begin_idle(void *arg)
+static void measure_idle(void *arg)
 {
 	struct meter *m = meter_of(arg);
 
 	if (m->to)
-		look(m);
+		meter_read(m);
 	else
 		meter_skip(arg);
 	m->aside = m->to;
@@ -223,13 +223,13 @@ static void begin_idle(void *arg)
 	stretch_ends(m);
 }
 
-static void begin_busy(void *arg)
+static void measure_busy(void *arg)
 {
 	struct meter *m = meter_of(arg);
 
 	if (!m->nobody)
 		return;
-	look(m);
+	meter_read(m);
 	m->nobody = NULL;
 	m->to = m->aside;
 	stretch_begins(m);
@@ -256,6 +256,6 @@ void measure_pe_start(struct pe *pe)
 	m->speeds = balance_of(pe->node)->speeds && !pe->idle.oversubscribed;
 	m->from_ns = csd_now_ns();
 	m->from_ticks = m->since = cmi_ticks(m->counter);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, begin_idle, pe);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, begin_busy, pe);
+	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, measure_idle, pe);
+	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, measure_busy, pe);
 }

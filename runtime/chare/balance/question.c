@@ -51,7 +51,7 @@ static uint32_t *order_dense(const struct collection *c, const struct step *p, s
 	return at;
 }
 
-static CkLBElement element_of(const struct collection *c, const struct elem_record *r)
+static CkLBElement question_element(const struct collection *c, const struct elem_record *r)
 {
 	const int nd = c->type->nd ? c->type->nd : 3;
 	CkLBElement e = {
@@ -119,7 +119,7 @@ static void question_make(struct pe *pe, struct collection *c, const struct step
 	q->order = c->sparse ? order_sparse(c, p, &n) : order_dense(c, p, &n);
 	question_pes(p, q, n_pes);
 	for (size_t i = 0; i < n; i++) {
-		q->element[i] = element_of(c, &p->elems[q->order[i]]);
+		q->element[i] = question_element(c, &p->elems[q->order[i]]);
 		q->to[i] = q->element[i].pe;
 	}
 	q->s = (CkLBStats){

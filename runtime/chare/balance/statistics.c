@@ -51,8 +51,8 @@ static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
 	}
 }
 
-static struct elem_record record_of(struct pe *pe, struct ck_obj *obj, enum step_way way,
-				    const struct pace *pace)
+static struct elem_record statistics_record(struct pe *pe, struct ck_obj *obj, enum step_way way,
+					    const struct pace *pace)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
@@ -87,7 +87,7 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p)
 	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace),
 						 (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		p->elems[p->n++] = record_of(pe, obj, p->way, &pace);
+		p->elems[p->n++] = statistics_record(pe, obj, p->way, &pace);
 }
 
 /* ---- up the tree ----------------------------------------------------------------------------- */

@@ -66,7 +66,8 @@ void CkNcpyBufferInit(CkNcpyBuffer *b, const void *ptr, size_t bytes, CkCallback
 		b->number = live_begin(pe, ptr, bytes);
 }
 
-static void check_made(struct pe *pe, const char *call, const char *side, const CkNcpyBuffer *b)
+static void check_names_memory(struct pe *pe, const char *call, const char *side,
+			       const CkNcpyBuffer *b)
 {
 	if (b->state == ENDED)
 		csd_abort(pe, "%s: the %s has ended: it was given to CkNcpyBufferDeregister", call, side);
@@ -86,7 +87,7 @@ void CkNcpyBufferDeregister(CkNcpyBuffer *b)
 	static const char call[] = "CkNcpyBufferDeregister";
 	struct pe *pe = ck_self();
 
-	check_made(pe, call, "buffer", b);
+	check_names_memory(pe, call, "buffer", b);
 	check_here(pe, call, "buffer", b);
 	if (pe->node->check)
 		live_end(pe, b);
@@ -127,7 +128,7 @@ static void tell_done(struct pe *pe, const CkNcpyBuffer *b)
 }
 
 /* The buffer's address in this process; NULL: it is not mapped. */
-static void *reach(const struct pe *pe, const CkNcpyBuffer *b)
+static void *buffer_address(const struct pe *pe, const CkNcpyBuffer *b)
 {
 	if (pe_is_here(pe, b->pe))
 		return (void *)(uintptr_t)b->ptr;
@@ -135,7 +136,8 @@ static void *reach(const struct pe *pe, const CkNcpyBuffer *b)
 }
 
 /* The getting PE reads the data next. The memory of others is written as a message's is. */
-static void copy(const struct pe *pe, const CkNcpyBuffer *dst, void *to, const void *from, size_t n)
+static void copy_buffer(const struct pe *pe, const CkNcpyBuffer *dst, void *to, const void *from,
+			size_t n)
 {
 	if (to == from)
 		return;
@@ -148,13 +150,13 @@ static void copy(const struct pe *pe, const CkNcpyBuffer *dst, void *to, const v
 /* Copy everything at once and tell both sides, if this process can. */
 static bool copied(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *src)
 {
-	void *to = reach(pe, dst);
-	const void *from = reach(pe, src);
+	void *to = buffer_address(pe, dst);
+	const void *from = buffer_address(pe, src);
 
 	if (src->bytes) {
 		if (!to || !from)
 			return false;
-		copy(pe, dst, to, from, src->bytes);
+		copy_buffer(pe, dst, to, from, src->bytes);
 	}
 	tell_done(pe, src);
 	tell_done(pe, dst);
@@ -180,7 +182,7 @@ static void ask_for(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *
 	csd_send(pe, src->pe, &transfer_new(pe, H_SEND, dst, src, at, 0)->head);
 }
 
-static void send_piece(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *src, uint64_t at)
+static void send_data(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *src, uint64_t at)
 {
 	const uint64_t left = src->bytes - at, n = left < PIECE ? left : PIECE;
 	struct transfer_msg *t = transfer_new(pe, H_DATA, dst, src, at, n);
@@ -194,7 +196,7 @@ static void send_piece(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffe
 static void send_first(struct pe *pe, const CkNcpyBuffer *dst, const CkNcpyBuffer *src)
 {
 	for (uint64_t at = 0; at < src->bytes && at < WINDOW * PIECE; at += PIECE)
-		send_piece(pe, dst, src, at);
+		send_data(pe, dst, src, at);
 }
 
 /* On the source's PE. */
@@ -205,7 +207,7 @@ static void send_arrived(struct pe *pe, struct cmi_msg *m)
 	if (pe->node->check)
 		live_check(pe, "CkNcpyGet or CkNcpyPut", "source", &t->src);
 	if (t->at)
-		send_piece(pe, &t->dst, &t->src, t->at);
+		send_data(pe, &t->dst, &t->src, t->at);
 	else if (!copied(pe, &t->dst, &t->src))
 		send_first(pe, &t->dst, &t->src);
 	csd_msg_free(pe, m);
@@ -242,8 +244,8 @@ static void data_arrived(struct pe *pe, struct cmi_msg *m)
 static void check_pair(struct pe *pe, const char *call, const CkNcpyBuffer *dst,
 		       const CkNcpyBuffer *src)
 {
-	check_made(pe, call, "source", src);
-	check_made(pe, call, "destination", dst);
+	check_names_memory(pe, call, "source", src);
+	check_names_memory(pe, call, "destination", dst);
 	if (src->bytes > dst->bytes)
 		csd_abort(pe, "%s: the source, of PE %d, has %zu bytes; the destination, of PE %d, has room for "
 			  "%zu", call, src->pe, src->bytes, dst->pe, dst->bytes);

@@ -70,7 +70,7 @@ void live_end(struct pe *pe, const CkNcpyBuffer *b)
 	pthread_mutex_unlock(&all->lock);
 }
 
-static bool lies_in(const struct live *b, const char *p, size_t bytes)
+static bool live_lies_in(const struct live *b, const char *p, size_t bytes)
 {
 	return b->ptr >= p && b->ptr < p + bytes;
 }
@@ -82,7 +82,7 @@ void live_freed(struct pe *pe, const void *p, size_t bytes)
 
 	pthread_mutex_lock(&all->lock);
 	for (size_t i = 0; (s = idmap_each(&all->by_number, &i));) {
-		if (!lies_in((struct live *)s->value, p, bytes)) {
+		if (!live_lies_in((struct live *)s->value, p, bytes)) {
 			i++;
 			continue;
 		}

@@ -67,7 +67,7 @@ struct ready_msg {
 enum { H_READY };
 
 static struct tags *tags_of(const struct pe *pe) { return ck_node_state(pe->node, PART_POST); }
-static struct waiting_call **calls_of(const struct pe *pe) { return ck_state(pe, PART_POST); }
+static struct waiting_call **waiting_calls(const struct pe *pe) { return ck_state(pe, PART_POST); }
 
 static uint64_t tag_key(const struct pe *pe, enum match match, int tag)
 {
@@ -78,7 +78,7 @@ static uint64_t tag_key(const struct pe *pe, enum match match, int tag)
 
 static void post_describe(struct pe *pe, struct csd_told *to)
 {
-	for (const struct waiting_call *c = *calls_of(pe); c; c = c->next) {
+	for (const struct waiting_call *c = *waiting_calls(pe); c; c = c->next) {
 		if (c->thread)
 			csd_tell(to, &(struct csd_wait){ .who = thread_thing(c->thread) },
 				 "waits for buffers that nobody has posted (CkPostBuffer)");
@@ -160,7 +160,7 @@ _Noreturn static void too_small(struct pe *pe, uint64_t key, size_t bytes, const
 }
 
 /* Under the lock. */
-static void give(struct pe *pe, struct place *p, void *ptr, size_t bytes)
+static void post_fill(struct pe *pe, struct place *p, void *ptr, size_t bytes)
 {
 	if (bytes < p->post->bytes)
 		too_small(pe, p->key, bytes, p);
@@ -170,7 +170,7 @@ static void give(struct pe *pe, struct place *p, void *ptr, size_t bytes)
 }
 
 /* Under the lock. Find the buffer, or request it. */
-static void look_for(struct pe *pe, struct tags *tags, struct place *p)
+static void post_look_for(struct pe *pe, struct tags *tags, struct place *p)
 {
 	struct idmap_slot *s = idmap_find(&tags->buffers, p->key);
 
@@ -185,7 +185,7 @@ static void look_for(struct pe *pe, struct tags *tags, struct place *p)
 	struct buffer *b = (struct buffer *)s->value;
 
 	idmap_remove(&tags->buffers, s);
-	give(pe, p, b->ptr, b->bytes);
+	post_fill(pe, p, b->ptr, b->bytes);
 	free(b);
 }
 
@@ -213,7 +213,7 @@ static struct waiting_call *post_one(struct pe *pe, struct tags *tags, uint64_t 
 	struct place *p = (struct place *)s->value;
 
 	idmap_remove(&tags->places, s);
-	give(pe, p, ptr, bytes);
+	post_fill(pe, p, ptr, bytes);
 	return p->call->n_missing ? NULL : p->call;
 }
 
@@ -263,11 +263,11 @@ static struct waiting_call *call_new(struct pe *pe, const CkGenPost *what, struc
 		c->posts[i] = post[i];
 		c->places[i] = (struct place){ .call = c, .key = post[i].tag, .post = &c->posts[i] };
 	}
-	c->next = *calls_of(pe);
-	c->link = calls_of(pe);
+	c->next = *waiting_calls(pe);
+	c->link = waiting_calls(pe);
 	if (c->next)
 		c->next->link = &c->next;
-	return *calls_of(pe) = c;
+	return *waiting_calls(pe) = c;
 }
 
 static void call_free(struct waiting_call *c)
@@ -287,7 +287,7 @@ static bool look_for_all(struct pe *pe, struct waiting_call *c)
 	pthread_mutex_lock(&tags->lock);
 	for (int i = 0; i < c->what->n; i++)
 		if (c->posts[i].match != MATCH_NONE)
-			look_for(pe, tags, &c->places[i]);
+			post_look_for(pe, tags, &c->places[i]);
 	missing = c->n_missing;
 	pthread_mutex_unlock(&tags->lock);
 	return missing;
@@ -301,7 +301,7 @@ static void copy_posts(const struct waiting_call *c, CkNcpyBufferPost *post)
 
 /* The call has told the program that it is here, so it runs here: its element must not move
  * meanwhile. Threads ensure that themselves. */
-static bool holds(const struct waiting_call *c)
+static bool holds_element(const struct waiting_call *c)
 {
 	return c->obj && !c->thread && c->obj->coll->type->kind == CKGEN_ARRAY;
 }
@@ -316,7 +316,7 @@ static void check_may_wait(struct pe *pe, const struct ck_env *env)
 
 /* The runtime takes the message, or a copy of a shared one. Later code still reads the message, but
  * its handler has not run: CK_CALL_POSTED says so. */
-static void keep(struct pe *pe, struct waiting_call *c)
+static void post_keep(struct pe *pe, struct waiting_call *c)
 {
 	if (ck_of(pe)->shared)
 		c->env = own_copy(pe, c->env);
@@ -334,8 +334,8 @@ static bool find_buffers(struct pe *pe, const CkGenPost *what, struct ck_env *en
 
 	if (missing && !c->thread) {
 		check_may_wait(pe, env);
-		keep(pe, c);
-		if (holds(c))
+		post_keep(pe, c);
+		if (holds_element(c))
 			obj_hold(pe, c->obj);
 		return false;
 	}
@@ -386,14 +386,14 @@ static void run_again(struct pe *pe, struct waiting_call *c)
 		d->ptr = c->posts[i].ptr;
 		d->at = d->ref = 0;
 	}
-	if (holds(c))
+	if (holds_element(c))
 		obj_release(pe, obj);
 	call_free(c);
 	execute(pe, obj, env, false);
 	obj_calls_test(pe, obj);
 }
 
-static void ready_arrived(struct pe *pe, struct cmi_msg *m)
+static void posted_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct waiting_call *c = ((struct ready_msg *)m)->call;
 
@@ -409,7 +409,7 @@ static void ready_arrived(struct pe *pe, struct cmi_msg *m)
 		call_free(c);
 }
 
-static void drop(struct pe *pe, const struct waiting_call *c)
+static void drop_post(struct pe *pe, const struct waiting_call *c)
 {
 	const CkGenEntry *e = &c->obj->coll->entries[c->env->entry];
 
@@ -436,14 +436,14 @@ static bool forget_places(struct pe *pe, struct waiting_call *c)
 /* The chare ends. Its threads continue. */
 static void post_destroyed(struct pe *pe, struct ck_obj *obj)
 {
-	for (struct waiting_call *c = *calls_of(pe), *next; c; c = next) {
+	for (struct waiting_call *c = *waiting_calls(pe), *next; c; c = next) {
 		next = c->next;
 		if (c->obj != obj || c->thread)
 			continue;
 		const bool ready = forget_places(pe, c);
 
-		drop(pe, c);
-		if (holds(c))
+		drop_post(pe, c);
+		if (holds_element(c))
 			obj_release(pe, obj);
 		c->obj = NULL;
 		if (!ready)
@@ -453,7 +453,7 @@ static void post_destroyed(struct pe *pe, struct ck_obj *obj)
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-static void report(const struct pe *pe, const struct waiting_call *c)
+static void report_post(const struct pe *pe, const struct waiting_call *c)
 {
 	char name[128];
 
@@ -465,11 +465,11 @@ static void report(const struct pe *pe, const struct waiting_call *c)
 /* threads_drop frees the messages of threads. */
 static void post_pe_stop(struct pe *pe)
 {
-	while (*calls_of(pe)) {
-		struct waiting_call *c = *calls_of(pe);
+	while (*waiting_calls(pe)) {
+		struct waiting_call *c = *waiting_calls(pe);
 
 		if (c->obj && c->n_missing && pe->node->check)
-			report(pe, c);
+			report_post(pe, c);
 		if (c->obj && !c->thread)
 			csd_msg_free(pe, &c->env->head);
 		call_free(c);
@@ -492,7 +492,7 @@ static void post_node_stop(struct node *node)
 	pthread_mutex_destroy(&tags->lock);
 }
 
-static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", ready_arrived,
+static const struct ck_handler handlers[] = { [H_READY] = { "ck.posted", posted_arrived,
 							    .apart = false } };
 
 const struct ck_part post_part = {

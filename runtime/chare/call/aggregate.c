@@ -631,7 +631,7 @@ static void wait_for_elements(struct pe *pe, struct collection *c, const struct 
 	call_wait(pe, c, &env->head);
 }
 
-static void batch_arrived(struct pe *pe, struct cmi_msg *m)
+static void aggregate_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const char *at = payload_of((struct ck_env *)m), *end = (const char *)m + m->size;
 
@@ -664,7 +664,7 @@ void *aggregate_keep(struct pe *pe)
 }
 
 /* Runs follow one another and fill the batch. */
-static const char *batch_misfit(struct pe *pe, const struct cmi_msg *m)
+static const char *aggregate_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const char *at = (const char *)m + sizeof(struct ck_env), *end = (const char *)m + m->size;
 
@@ -684,7 +684,8 @@ static const char *batch_misfit(struct pe *pe, const struct cmi_msg *m)
 }
 
 static const struct ck_handler handlers[] = {
-	[H_BATCH] = { "ck.batch", batch_arrived, .shape = { CK_SHAPE_ENV, .misfit = batch_misfit } },
+	[H_BATCH] = { "ck.batch", aggregate_arrived,
+		      .shape = { CK_SHAPE_ENV, .misfit = aggregate_misfit } },
 	[H_FLUSH] = { "ck.flush", flush_arrived, .apart = false },
 };
 

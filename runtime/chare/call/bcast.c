@@ -90,7 +90,7 @@ static inline struct bcast_from *from_of(struct pe *pe, int root)
 
 /* ---- what has been handled ------------------------------------------------------------------ */
 
-static void report(struct pe *pe, int root, struct bcast_count handled)
+static void report_handled(struct pe *pe, int root, struct bcast_count handled)
 {
 	struct bcast_report *m = ck_msg_new(pe, PART_CALL, H_BCAST_HANDLED, CMI_F_SYSTEM, sizeof *m);
 
@@ -123,7 +123,7 @@ static void bcast_tell(struct pe *pe, struct bcast_from *f, int root)
 	if (root == pe->id)
 		csd_room_wake(pe);
 	else
-		report(pe, root, least);
+		report_handled(pe, root, least);
 }
 
 void bcast_handled(struct pe *pe, int root, uint64_t bytes)

@@ -33,7 +33,8 @@ static void send_released(struct pe *pe, struct collection *c, struct ck_env *en
 }
 
 /* A copy of a broadcast, or of a multicast, that was already under way. */
-static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
+static int closed_address(struct pe *pe, struct collection *c, struct call_route *r,
+			  struct ck_env *env)
 {
 	if (env->more & (CK_MORE_OF_ALL | CK_MORE_SECTION))
 		return call_to_below(pe, c, r, env);
@@ -41,14 +42,14 @@ static int address(struct pe *pe, struct collection *c, struct call_route *r, st
 	return -1;
 }
 
-static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
-		    uint64_t bytes)
+static bool closed_batched(struct pe *pe, struct collection *c, struct call_route *r,
+			   uint64_t place, uint64_t bytes)
 {
 	(void)pe, (void)c, (void)r, (void)place, (void)bytes;
 	return false;
 }
 
-static const struct call_stop stop = { ROUTE_CLOSED, true, address, batched };
+static const struct call_stop stop = { ROUTE_CLOSED, true, closed_address, closed_batched };
 
 void call_close(struct collection *c)
 {

@@ -40,8 +40,8 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 }
 
 /* Call the handler on one element. The caller decides whether to free env. */
-static inline void run(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
-		       struct ck_env *env)
+static inline void run_call(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
+			    struct ck_env *env)
 {
 	ck_of(pe)->now = (struct ck_running){ obj, env, entry };
 	call(self_of(obj), payload_of(env));
@@ -72,14 +72,14 @@ static inline bool taken(struct pe *pe, enum ck_stage stage, struct ck_obj *obj,
 void run_entry(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 {
 	if (!taken(pe, CK_RUNS, obj, env, false))
-		run(pe, obj, env->entry, checked_call(pe, obj->coll, env), env);
+		run_call(pe, obj, env->entry, checked_call(pe, obj->coll, env), env);
 }
 
 /* Call the handler and free the message, which is the element's own. */
 static inline void run_and_free(struct pe *pe, struct ck_obj *obj, uint32_t entry,
 				CkGenCall call, struct ck_env *env)
 {
-	run(pe, obj, entry, call, env);
+	run_call(pe, obj, entry, call, env);
 	if (CSD_LIKELY(ck_of(pe)->now.env == env))
 		csd_msg_free(pe, &env->head);
 }
@@ -133,7 +133,7 @@ _Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entr
 }
 
 /* Abort unless a callback's data match the entry's declaration. */
-static void check_reduced(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
+static void check_callback_data(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
 {
 	const CkGenEntry *e = &type->entries[entry];
 	char name[128];
@@ -230,7 +230,7 @@ CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env 
 {
 	if (!(env->flags & CK_CALL_REDUCED))
 		return c->entries[env->entry].call;
-	check_reduced(pe, c->type, env->entry, payload_of(env));
+	check_callback_data(pe, c->type, env->entry, payload_of(env));
 	return c->entries[env->entry].reduced;
 }
 
@@ -314,7 +314,7 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env)
 
 /* ---- too early ------------------------------------------------------------------------------- */
 
-static void check_made(struct pe *pe, uint64_t id, int from)
+static void check_made_here(struct pe *pe, uint64_t id, int from)
 {
 	if ((uint32_t)id > ck_of(pe)->n_created)
 		csd_abort(
@@ -326,7 +326,7 @@ static void check_made(struct pe *pe, uint64_t id, int from)
 
 void made_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	check_made(pe, ((const struct made_msg *)m)->id, m->src_pe);
+	check_made_here(pe, ((const struct made_msg *)m)->id, m->src_pe);
 	csd_msg_free(pe, m);
 }
 
@@ -340,7 +340,7 @@ void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
 		return;
 	call_coll_of(c)->asked_for = true;
 	if (creator == pe->id) {
-		check_made(pe, c->id, pe->id);
+		check_made_here(pe, c->id, pe->id);
 		return;
 	}
 	struct made_msg *q = ck_msg_new(pe, PART_CALL, H_MADE, CMI_F_SYSTEM, sizeof *q);

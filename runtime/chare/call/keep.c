@@ -16,7 +16,7 @@ static void check_keep(struct pe *pe)
 			  "handler returns; copy what is to be kept");
 }
 
-static inline void *keep(struct pe *pe, struct ck_env *env)
+static inline void *keep_plain(struct pe *pe, struct ck_env *env)
 {
 	env->head.mark = OWNER_PROGRAM;
 	if (ck_of(pe)->shared)
@@ -33,7 +33,7 @@ static __attribute__((noinline)) void *keep_special(struct pe *pe, struct ck_env
 		return aggregate_keep(pe);
 	}
 	check_keep(pe);
-	return keep(pe, env);
+	return keep_plain(pe, env);
 }
 
 void *CkKeepMsg(void)
@@ -44,7 +44,7 @@ void *CkKeepMsg(void)
 	if (!env)
 		csd_abort(pe, "CkKeepMsg: no message is being delivered, or it is kept, freed or "
 			  "sent already");
-	return CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL) ? keep_special(pe, env) : keep(pe, env);
+	return CSD_UNLIKELY(env->flags & CK_ENV_SPECIAL) ? keep_special(pe, env) : keep_plain(pe, env);
 }
 
 void CkFreeMsg(void *msg)

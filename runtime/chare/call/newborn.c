@@ -164,17 +164,17 @@ void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_e
 	env->head.size -= more * sizeof *list;
 }
 
-static uint64_t *open_in(struct newborns *n, uint64_t epoch)
+static uint64_t *open_count(struct newborns *n, uint64_t epoch)
 {
 	return epoch == n->first + n->n_kept ? &n->n_open : &n->kept[epoch - n->first].n_open;
 }
 
 /* Whether an insertion of that epoch, which this PE has sent, is under way. */
-static bool is_open(struct pe *pe, uint64_t coll, uint64_t epoch)
+static bool insertion_is_open(struct pe *pe, uint64_t coll, uint64_t epoch)
 {
 	struct newborns *n = call_coll_of(coll_get(pe, coll))->newborns;
 
-	return n && epoch - n->first <= n->n_kept && *open_in(n, epoch);
+	return n && epoch - n->first <= n->n_kept && *open_count(n, epoch);
 }
 
 const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -197,7 +197,7 @@ const char *newborn_misfit(struct pe *pe, const struct cmi_msg *m)
 	if (!spans_fit(list, n, pe->node->job->n_pes) ||
 	    !groups_fit(list + n, s.n - n, pe->node->job->n_pes))
 		return "its stamp is wrong";
-	return s.creator != pe->id || is_open(pe, env->coll, s.epoch) ?
+	return s.creator != pe->id || insertion_is_open(pe, env->coll, s.epoch) ?
 		       NULL :
 		       "it is an insertion that this PE has not sent";
 }
@@ -216,7 +216,7 @@ const char *newborn_make_misfit(struct pe *pe, const struct cmi_msg *m)
 
 /* ---- the creator: its copies ----------------------------------------------------------------- */
 
-static void keep(struct pe *pe, struct newborns *n, const struct ck_env *env)
+static void keep_copy(struct pe *pe, struct newborns *n, const struct ck_env *env)
 {
 	CMI_ONE_MORE(n->kept, n->n_kept, n->cap_kept, "broadcasts for new elements");
 	n->kept[n->n_kept++] = (struct kept_bcast){ own_copy(pe, env), n->n_open };
@@ -229,7 +229,7 @@ static void carried_out(struct pe *pe, struct collection *c, uint64_t epoch)
 	struct newborns *n = call_coll_of(c)->newborns;
 	uint32_t k = 0;
 
-	--*open_in(n, epoch);
+	--*open_count(n, epoch);
 	while (k < n->n_kept && !n->kept[k].n_open)
 		csd_msg_free(pe, &n->kept[k++].env->head);
 	n->n_kept -= k;
@@ -282,7 +282,7 @@ bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *en
 
 	spans_take(&n->ahead, env->root, env->place);
 	if (n->n_open || n->n_kept)
-		keep(pe, n, env);
+		keep_copy(pe, n, env);
 	pay(pe, c, n, env);
 	return call_coll_of(c)->newborns && n->by_index.n;
 }
@@ -342,7 +342,7 @@ void newborn_gone(struct pe *pe, struct collection *c, CkIndex i)
 
 /* ---- the element's PE: deliveries ------------------------------------------------------------ */
 
-static void hold(struct newborn *y, struct ck_env *env)
+static void newborn_hold(struct newborn *y, struct ck_env *env)
 {
 	CMI_ONE_MORE(y->held, y->n_held, y->cap_held, "broadcasts for new elements");
 	/* Relaxed: this PE holds a reference already, so the count cannot reach 0 meanwhile. */
@@ -362,7 +362,7 @@ void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool
 
 		passed[y->at->ordinal] = had || waits;
 		if (!had && waits)
-			hold(y, env);
+			newborn_hold(y, env);
 	}
 	/* Removing one may move later ones into its slot of the table. */
 	for (size_t i = 0; (s = idmap_each(all, &i));)
@@ -512,7 +512,7 @@ const char *newborn_inserted_misfit(struct pe *pe, const struct cmi_msg *m)
 	    (m->size - sizeof *b) % sizeof *b->missed ||
 	    !spans_fit(b->missed, b->n, pe->node->job->n_pes))
 		return "its list does not lie within it, or is wrong";
-	return is_open(pe, b->coll, b->epoch) ?
+	return insertion_is_open(pe, b->coll, b->epoch) ?
 		       NULL :
 		       "it is about an insertion that this PE has not sent";
 }
@@ -539,7 +539,7 @@ const char *newborn_missed_misfit(struct pe *pe, const struct cmi_msg *m)
 }
 
 /* The broadcast as it was when the creator saw it. */
-static struct ck_env *unpack(struct pe *pe, const struct missed_msg *b)
+static struct ck_env *missed_unpack(struct pe *pe, const struct missed_msg *b)
 {
 	const size_t rest = b->head.size - sizeof *b;
 	struct cmi_msg *m = ck_msg_new(pe, PART_CALL, H_BCAST, b->flags, sizeof *m + rest);
@@ -565,7 +565,7 @@ void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	const struct missed_msg *b = (const struct missed_msg *)m;
 	struct collection *c = coll_get(pe, b->coll);
-	struct ck_env *env = unpack(pe, b);
+	struct ck_env *env = missed_unpack(pe, b);
 
 	check_missed(pe, c, env, m);
 	missed_came(pe, c, b->index, b->no, env);

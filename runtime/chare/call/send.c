@@ -17,8 +17,8 @@ static inline bool is_plain(const CkGenChare *chare, int entry, const CkEntryOpt
 	return !o && !(chare->entries[entry].flags & NOT_PLAIN);
 }
 
-static inline struct ck_env *take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
-				  const CkEntryOptions *o)
+static inline struct ck_env *take_env(struct pe *pe, const CkGenChare *chare, int entry,
+				      void *payload, const CkEntryOptions *o)
 {
 	uint8_t flags;
 
@@ -36,7 +36,7 @@ static inline struct ck_env *take(struct pe *pe, const CkGenChare *chare, int en
 struct ck_env *call_take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
 			 const CkEntryOptions *o)
 {
-	return take(pe, chare, entry, payload, o);
+	return take_env(pe, chare, entry, payload, o);
 }
 
 _Noreturn static void bad_call(struct pe *pe, const struct collection *c, int entry, CkIndex at)
@@ -91,7 +91,8 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 
 /* Address a call of an element. Returns its destination PE; -1: it waits here, for the creation or
  * at a stop. */
-static int address(struct pe *pe, const CkGenChare *type, const CkElement *e, struct ck_env *env)
+static int address_call(struct pe *pe, const CkGenChare *type, const CkElement *e,
+			struct ck_env *env)
 {
 	env->coll = e->id;
 	if (type && type->kind == CKGEN_GROUP)
@@ -120,7 +121,7 @@ void send_about(struct pe *pe, const CkGenChare *type, const CkElement *e, struc
 		int handler)
 {
 	env->head.handler = (uint16_t)handler;
-	int to = address(pe, type, e, env);
+	int to = address_call(pe, type, e, env);
 
 	if (to >= 0)
 		csd_send(pe, to, &env->head);
@@ -188,7 +189,7 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 					       int entry, void *payload, const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self_calls(chare, entry);
-	struct ck_env *env = take(pe, chare, entry, payload, o);
+	struct ck_env *env = take_env(pe, chare, entry, payload, o);
 	struct collection *c = coll_get(pe, e->id);
 
 	/* While the collection is unknown here, code that forwards the message would not know its entries;
@@ -311,7 +312,7 @@ static __attribute__((noinline)) CkGenOpen open_routed(struct pe *pe, struct col
 static __attribute__((noinline)) CkGenOpen
 open_unplaced(const CkGenChare *chare, const CkElement *e, struct pe *pe, struct ck_env *env)
 {
-	return open_to(pe, address(pe, chare, e, env), env);
+	return open_to(pe, address_call(pe, chare, e, env), env);
 }
 
 static CkGenOpen open_away(const CkGenChare *chare, uint64_t id, int x, struct pe *pe,
@@ -401,7 +402,7 @@ void CkGen_sendAll(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 
 	bcast_room(pe, chare, entry, env_of(payload)->head.size);
 
-	struct ck_env *env = take(pe, chare, entry, payload, o);
+	struct ck_env *env = take_env(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE))
 		env = env_for_others(pe, &chare->entries[entry], env);
@@ -417,7 +418,7 @@ void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload
 		    const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self_calls(chare, entry);
-	struct ck_env *env = take(pe, chare, entry, payload, o);
+	struct ck_env *env = take_env(pe, chare, entry, payload, o);
 
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, (int)(p.id >> 32)))
 		env = env_for_pe(pe, (int)(p.id >> 32), &chare->entries[entry], env);

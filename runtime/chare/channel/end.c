@@ -61,7 +61,7 @@ void end_free(CkChannel *c)
 	free(c);
 }
 
-static const char *element_of(struct pe *pe, const CkElement *e, char *buf, size_t len)
+static const char *end_element(struct pe *pe, const CkElement *e, char *buf, size_t len)
 {
 	const struct collection *c = coll_get(pe, e->id);
 
@@ -79,8 +79,8 @@ const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t le
 	if (to->type && c->name.entry < to->type->n_entries)
 		describe_entry(to->type, c->name.entry, entry, sizeof entry);
 	snprintf(buf, len, "channel %s(%d) from %s to %s", entry, c->name.tag,
-		 element_of(pe, &c->name.from, from, sizeof from),
-		 element_of(pe, &c->name.to, dest, sizeof dest));
+		 end_element(pe, &c->name.from, from, sizeof from),
+		 end_element(pe, &c->name.to, dest, sizeof dest));
 	return buf;
 }
 

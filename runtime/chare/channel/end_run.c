@@ -34,7 +34,7 @@ static __attribute__((noinline)) void behind(struct pe *pe, CkChannel *c)
 }
 
 /* Called by the channel layer when a put has arrived. */
-static void arrived(void *data)
+static void end_put_arrived(void *data)
 {
 	struct pe *pe = ck_self();
 	CkChannel *c = data;
@@ -61,7 +61,7 @@ void end_begin(struct pe *pe, CkChannel *c)
 	} else {
 		c->call = c->group ? c->group->came : end_call(pe, obj, c->name.entry);
 		c->self = c->group ? (void *)c->group : self_of(obj);
-		c->in.fn = arrived;
+		c->in.fn = end_put_arrived;
 		c->in.data = c;
 		layer_ends(pe)->receive(pe, c->end, &c->in);
 		c->announced = false;

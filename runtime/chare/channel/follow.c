@@ -167,7 +167,7 @@ struct image {
 };
 
 /* Of an element that stays, only for sizing or listing its memory: its senders continue. */
-static struct image image_of(struct pe *pe, const CkChannel *c)
+static struct image image_of_end(struct pe *pe, const CkChannel *c)
 {
 	struct csd_receiving now = c->in;
 	const uint64_t base = c->live && !c->sends ? end_puts(pe, c, &now) : c->base;
@@ -220,7 +220,7 @@ static CkChannel *end_of_image(const struct image *im, void *buf)
 	return c;
 }
 
-static void check_buffer(pup_er p, const CkChannel *c, const void *buf)
+static void check_same_buffer(pup_er p, const CkChannel *c, const void *buf)
 {
 	char name[END_NAME_MAX];
 
@@ -231,9 +231,9 @@ static void check_buffer(pup_er p, const CkChannel *c, const void *buf)
 
 static void write_end(pup_er p, CkChannel *c, void *buf)
 {
-	struct image im = image_of(ck_self(), c);
+	struct image im = image_of_end(ck_self(), c);
 
-	check_buffer(p, c, buf);
+	check_same_buffer(p, c, buf);
 	/* The buffer of an end that waits for a put, or that has put, need not be kept. */
 	if (!c->strided && (c->sends || im.state != CSD_END_CONSUMED))
 		pup_skip(p, buf, im.bytes);

@@ -26,7 +26,7 @@ static size_t word_bytes(uint32_t kind)
 	return kind == WORD_JOIN ? sizeof(struct word) : offsetof(struct word, end);
 }
 
-static void tell_end(struct pe *pe, const CkChannel *c, enum word_kind kind)
+static void tell_other_end(struct pe *pe, const CkChannel *c, enum word_kind kind)
 {
 	struct ck_env *env = env_new(pe, 0, word_bytes(kind));
 	struct word *w = payload_of(env);
@@ -56,10 +56,10 @@ void end_hello(struct pe *pe, CkChannel *c)
 {
 	c->puts = end_puts(pe, c, NULL);
 	c->serial++;
-	tell_end(pe, c, WORD_HELLO);
+	tell_other_end(pe, c, WORD_HELLO);
 }
 
-static void check_size(struct pe *pe, const CkChannel *c, const struct word *w)
+static void check_same_size(struct pe *pe, const CkChannel *c, const struct word *w)
 {
 	char name[END_NAME_MAX];
 
@@ -85,7 +85,7 @@ static void joined(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	if (w->receiver != c->id || w->serial != c->serial)
 		return; /* it has sent HELLO again since */
-	check_size(pe, c, w);
+	check_same_size(pe, c, w);
 	if (layer_ends(pe)->busy(pe, c->end)) {
 		join_later(pe, w);
 		return;
@@ -108,7 +108,7 @@ static void left_alone(struct pe *pe, CkChannel *c)
 void end_ask(struct pe *pe, CkChannel *c)
 {
 	c->asked = true;
-	tell_end(pe, c, WORD_ASK);
+	tell_other_end(pe, c, WORD_ASK);
 }
 
 /* A sender counts its puts from 0 when it is joined, and so does the receiver: so the layer's end
@@ -136,7 +136,7 @@ void end_join(struct pe *pe, CkChannel *c)
 	if (c->announced || puts != c->base)
 		renew(pe, c, puts);
 	c->announced = c->answered = true;
-	tell_end(pe, c, WORD_JOIN);
+	tell_other_end(pe, c, WORD_JOIN);
 }
 
 /* The sender is not joined. */
@@ -151,7 +151,7 @@ static void stopped(struct pe *pe, CkChannel *c)
 }
 
 /* Model: named.pml, heard */
-static void heard(struct pe *pe, CkChannel *c, const struct word *w)
+static void hello_heard(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	if (w->receiver != c->id) {
 		end_ask(pe, c); /* it does not know this end yet */
@@ -174,7 +174,7 @@ static void sender_gone(struct pe *pe, CkChannel *c)
 
 void end_bye(struct pe *pe, const CkChannel *c)
 {
-	tell_end(pe, c, c->sends ? WORD_BYE_SENDER : WORD_BYE_RECEIVER);
+	tell_other_end(pe, c, c->sends ? WORD_BYE_SENDER : WORD_BYE_RECEIVER);
 }
 
 void ends_look(struct pe *pe, struct ends *o)
@@ -186,14 +186,14 @@ void ends_look(struct pe *pe, struct ends *o)
 	const CkElement self = { o->obj->coll->id, o->obj->index, 0 };
 	struct CkChannel c = { .name = { self, self, 0, 0 } };
 
-	tell_end(pe, &c, WORD_LOOK);
+	tell_other_end(pe, &c, WORD_LOOK);
 }
 
 static void act(struct pe *pe, CkChannel *c, const struct word *w)
 {
 	switch ((enum word_kind)w->kind) {
 	case WORD_HELLO:
-		heard(pe, c, w);
+		hello_heard(pe, c, w);
 		break;
 	case WORD_BYE_SENDER:
 		if (w->receiver == c->id)

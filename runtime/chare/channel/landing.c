@@ -52,7 +52,7 @@ static struct lane *lane_of(const struct pe *pe, int src)
 
 /* ---- calls that have been put ---------------------------------------------------------------- */
 
-_Noreturn static void broken(struct pe *pe, const struct lane *l, const char *what)
+_Noreturn static void lane_broken(struct pe *pe, const struct lane *l, const char *what)
 {
 	csd_abort(
 		pe,
@@ -66,11 +66,11 @@ static inline void check_fits(struct pe *pe, const struct lane *l, const struct 
 			      struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!c->type || env->entry >= c->type->n_entries))
-		broken(pe, l, "names no entry");
+		lane_broken(pe, l, "names no entry");
 	const CkGenEntry *e = &c->type->entries[env->entry];
 
 	if (CSD_UNLIKELY(e->fits && !e->fits(payload_of(env), env->head.size - sizeof *env)))
-		broken(pe, l, "is shorter than its parameters");
+		lane_broken(pe, l, "is shorter than its parameters");
 }
 
 /* Where calls are measured, an element is still found. Other handlers may keep the message, or
@@ -108,7 +108,7 @@ static inline struct ck_env *named(struct pe *pe, const struct lane *l, uint64_t
 
 	if (CSD_UNLIKELY(number >= l->n || !l->landings[number].open ||
 			 word % STANDING_MOST >= PATTERN_MESSAGES))
-		broken(pe, l, "has no pattern");
+		lane_broken(pe, l, "has no pattern");
 
 	const struct landing *g = &l->landings[number];
 	const char *p = (const char *)standing_msg(g->block, g->size, word % STANDING_MOST);
@@ -119,7 +119,7 @@ static inline struct ck_env *named(struct pe *pe, const struct lane *l, uint64_t
 	return (struct ck_env *)p;
 }
 
-static bool take(struct pe *pe, struct lane *l)
+static bool lane_take(struct pe *pe, struct lane *l)
 {
 	uint64_t word;
 
@@ -133,11 +133,11 @@ static bool take(struct pe *pe, struct lane *l)
 
 /* A handler may re-enter this, in a loop inside it (CsdScheduler): that continues with the next
  * word. */
-static int hear(struct pe *pe, struct lane *l, int most)
+static int lane_hear(struct pe *pe, struct lane *l, int most)
 {
 	int n = 0;
 
-	while (n < most && (l->at < l->end || take(pe, l))) {
+	while (n < most && (l->at < l->end || lane_take(pe, l))) {
 		land(pe, l);
 		n++;
 	}
@@ -152,7 +152,7 @@ void landing_hear(struct pe *pe, int src)
 	/* Everything put before the current message was sent is in the ring, so this many words are
 	 * enough. */
 	if (l)
-		hear(pe, l, PATTERN_WORDS + BATCH);
+		lane_hear(pe, l, PATTERN_WORDS + BATCH);
 }
 
 /* Payloads are fetched while the PE does something else, if it has anything to do: then the calls
@@ -168,8 +168,8 @@ static inline int listen(struct pe *pe, struct lane *l)
 	if (!bell_rings(&l->ring))
 		return n;
 	if (!pe->queue.plain.head)
-		return n + hear(pe, l, PASS_MOST);
-	take(pe, l);
+		return n + lane_hear(pe, l, PASS_MOST);
+	lane_take(pe, l);
 	return n + 1;
 }
 
@@ -258,7 +258,7 @@ static void open_if_here(struct pe *pe, const struct lane *l, struct landing *g)
 		return;
 	write_heads(pe, l, g);
 	g->open = true;
-	/* release: pairs with the acquire in pattern.c's is_open. */
+	/* release: pairs with the acquire in pattern_is_open. */
 	atomic_store_explicit(&g->block->line.state, PATTERN_OPEN, memory_order_release);
 }
 
@@ -285,7 +285,7 @@ void landing_counted_arrived(struct pe *pe, struct cmi_msg *msg)
 	const uint32_t number = (uint32_t)env->refnum;
 	const struct csd_handler *h = &pe->node->handlers[ck_handler(pe, PART_CALL, H_ELEMENT)];
 
-	hear(pe, l, PATTERN_WORDS + BATCH);
+	lane_hear(pe, l, PATTERN_WORDS + BATCH);
 	struct landing *g = &l->landings[number]; /* a handler may have moved them */
 
 	if (!g->open)
@@ -305,7 +305,7 @@ void landing_close_arrived(struct pe *pe, struct cmi_msg *msg)
 	struct landing *g;
 	struct standing_block *b;
 
-	hear(pe, l, PATTERN_WORDS + BATCH);
+	lane_hear(pe, l, PATTERN_WORDS + BATCH);
 	g = &l->landings[env->place];
 	b = g->block;
 	*g = (struct landing){ 0 };

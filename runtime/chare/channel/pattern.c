@@ -84,7 +84,7 @@ static inline struct pattern **chain_of(const struct pattern_pe *t, struct patte
 	return &t->table[(x * odd >> 32) & (t->cap - 1)];
 }
 
-static inline struct pattern *find(const struct pattern_pe *t, struct pattern_key k)
+static inline struct pattern *pattern_find(const struct pattern_pe *t, struct pattern_key k)
 {
 	struct pattern *p = CSD_LIKELY(t->cap) ? *chain_of(t, k) : NULL;
 
@@ -289,16 +289,16 @@ static void pattern_ask(struct pe *pe, struct pattern *p, int to)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static bool is_open(const struct pattern *p)
+static bool pattern_is_open(const struct pattern *p)
 {
 	/* acquire: pairs with the release of landing.c's open: the heads have been written. */
 	return atomic_load_explicit(&p->block->line.state, memory_order_acquire) == PATTERN_OPEN;
 }
 
 /* If no message was known to be free, count those that are, from the next one on. */
-static __attribute__((noinline)) bool look(struct pattern *p)
+static __attribute__((noinline)) bool pattern_look(struct pattern *p)
 {
-	if (!is_open(p))
+	if (!pattern_is_open(p))
 		return false;
 	while (p->n_free < PATTERN_MESSAGES && is_free(p, (p->n_puts + p->n_free) % PATTERN_MESSAGES))
 		p->n_free++;
@@ -321,7 +321,7 @@ static bool may_put(const struct pe *pe, struct pattern *p)
 		return false;
 	if (ring->next == ring->stop && !bell_turn(ring))
 		return false;
-	return (p->n_free || look(p)) && !pe->hold;
+	return (p->n_free || pattern_look(p)) && !pe->hold;
 }
 
 /* The receiver has these lines. They are fetched together while the stub continues: stores would
@@ -392,7 +392,7 @@ static CkGenOpen repeats(struct pe *pe, struct ck_env *env, CkGenOpen call)
 
 	if (CSD_UNLIKELY(env->flags & CK_ENV_UNPLACED || pe->node->closely))
 		return call;
-	p = find(t, pattern_key_of(pe, env));
+	p = pattern_find(t, pattern_key_of(pe, env));
 	if (CSD_UNLIKELY(!p || !p->block || call.away - 1 != p->to || !may_put(pe, p)))
 		return no_put(pe, p, env, call);
 	const struct collection *c = coll_get(pe, env->coll);
@@ -410,7 +410,7 @@ static CkGenOpen pattern_put(struct pe *pe, const CkElement *e, struct ck_env *e
 	struct pattern_pe *t = pattern_of(pe);
 	const struct collection *c = ck_of(pe)->last;
 	struct pattern *p =
-		find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj,
+		pattern_find(t, (struct pattern_key){ e->id, coll_linear(c, e->index), ck_of(pe)->now.obj,
 					      env->call, (uint32_t)env->head.size });
 
 	if (CSD_UNLIKELY(!p || c->id != e->id || c->route || p->n_maps != c->homes.n_maps ||
@@ -453,7 +453,7 @@ void CkGen_closeChannel(CkGenOpen call)
 	bell_ring(&way_of(pattern_of(pe), p)->ring,
 		  pattern_word(p->number, i)); /* may_put has checked for space */
 	if (CSD_UNLIKELY(!p->n_free))
-		look(p); /* now, while the line is cached, and not at the next call */
+		pattern_look(p); /* now, while the line is cached, and not at the next call */
 }
 
 /* ---- the part -------------------------------------------------------------------------------- */

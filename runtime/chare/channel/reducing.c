@@ -106,7 +106,7 @@ static int by_index(const void *a, const void *b)
 	return index_compare(&x->index, &y->index);
 }
 
-static void check_reduced(struct pe *pe, int n, const void *buf, size_t bytes, uint32_t op)
+static void check_reducing(struct pe *pe, int n, const void *buf, size_t bytes, uint32_t op)
 {
 	static const char what[] = "a reducing channel";
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
@@ -130,7 +130,7 @@ struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int
 	CkReducing *r;
 
 	(void)chare;
-	check_reduced(pe, n, buf, bytes, (uint32_t)op);
+	check_reducing(pe, n, buf, bytes, (uint32_t)op);
 	sorted = cmi_alloc((size_t)n * sizeof *sorted, "a reducing channel");
 	memcpy(sorted, from, (size_t)n * sizeof *sorted);
 	qsort(sorted, (size_t)n, sizeof *sorted, by_index);

@@ -28,7 +28,7 @@ CkCallback CkCallbackIgnore(void) { return callback_make(CB_IGNORE); }
 
 CkCallback CkCallbackExit(void) { return callback_make(CB_EXIT); }
 
-static bool lies_in(struct ck_obj *obj, const void *p)
+static bool lies_in_element(struct ck_obj *obj, const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)self_of(obj) < obj->coll->type->bytes;
 }
@@ -39,7 +39,7 @@ static void note_element(const struct pe *pe, CkCallback *cb)
 {
 	struct ck_obj *obj = ck_of(pe)->now.obj;
 
-	if (!obj || obj->coll->type->kind != CKGEN_ARRAY || !lies_in(obj, cb->ctx))
+	if (!obj || obj->coll->type->kind != CKGEN_ARRAY || !lies_in_element(obj, cb->ctx))
 		return;
 	cb->id = obj->coll->id;
 	cb->index = obj->index;
@@ -191,7 +191,7 @@ void callback_fire(struct pe *pe, const CkCallback *cb, CkDataType type, const v
 }
 
 /* The program's own call; those of the runtime do not wait for memory. */
-static struct pe *with_room(uint64_t bytes)
+static struct pe *self_with_memory(uint64_t bytes)
 {
 	struct pe *pe = ck_self_in("CkCallbackSend");
 
@@ -201,14 +201,14 @@ static struct pe *with_room(uint64_t bytes)
 
 void CkCallbackSend(CkCallback cb, const void *data, size_t bytes)
 {
-	callback_fire(with_room(bytes), &cb, bytes ? CK_BYTE : CK_NOTYPE, data, bytes, bytes);
+	callback_fire(self_with_memory(bytes), &cb, bytes ? CK_BYTE : CK_NOTYPE, data, bytes, bytes);
 }
 
 void CkCallbackSendTyped(CkCallback cb, CkDataType type, const void *data, size_t count)
 {
 	uint64_t bytes = count * data_type_bytes(type);
 
-	callback_fire(with_room(bytes), &cb, type, data, count, bytes);
+	callback_fire(self_with_memory(bytes), &cb, type, data, count, bytes);
 }
 
 void CkCallbackFn(void *cb)
@@ -257,14 +257,14 @@ static void send_function(struct pe *pe, const CkCallback *cb, struct ck_env *en
 }
 
 /* The element that note_element recorded must be here, at the same address. */
-static void check_element(struct pe *pe, const CkCallback *cb)
+static void check_context(struct pe *pe, const CkCallback *cb)
 {
 	const struct collection *c = coll_get(pe, cb->id);
 	const CkElement e = { .id = cb->id, .index = cb->index };
 	struct ck_obj *obj = c->type ? ck_kind(pe, c->type)->local(pe, c->type, &e) : NULL;
 	char name[128];
 
-	if (!obj || !lies_in(obj, cb->ctx))
+	if (!obj || !lies_in_element(obj, cb->ctx))
 		csd_abort(
 			pe,
 			"a callback brings its result to a C function whose context (%p) lay in %s, which %s: fire it "
@@ -281,7 +281,7 @@ static void call_arrived(struct pe *pe, struct cmi_msg *m)
 	const CkCallback *cb = callback_at(env);
 
 	if (cb->id)
-		check_element(pe, cb);
+		check_context(pe, cb);
 	cb->fn(cb->ctx, payload_of(env));
 	env_unref(pe, env);
 }

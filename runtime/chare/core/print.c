@@ -38,7 +38,7 @@ static pthread_mutex_t *lock_of(const struct node *node)
 	return ck_node_state(node, PART_PRINT);
 }
 
-static void write_all(int fd, const char *text, size_t len)
+static void print_write(int fd, const char *text, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, text, len);
@@ -57,13 +57,13 @@ static void write_lines(struct pe *pe, struct line_buffer *b, int fd, size_t len
 	if (!len)
 		return;
 	pthread_mutex_lock(lock_of(pe->node));
-	write_all(fd, b->text, len);
+	print_write(fd, b->text, len);
 	pthread_mutex_unlock(lock_of(pe->node));
 	b->len -= len;
 	memmove(b->text, b->text + len, b->len);
 }
 
-static void reserve(struct line_buffer *b, size_t more)
+static void line_reserve(struct line_buffer *b, size_t more)
 {
 	if (b->len + more <= b->cap)
 		return;
@@ -90,7 +90,7 @@ static void print(struct line_buffer *b, int fd, const char *fmt, va_list ap)
 	va_end(again);
 	if (len <= 0)
 		return;
-	reserve(b, (size_t)len + 1);
+	line_reserve(b, (size_t)len + 1);
 	vsnprintf(b->text + b->len, (size_t)len + 1, fmt, ap);
 	size_t old = b->len;
 

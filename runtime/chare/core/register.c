@@ -56,7 +56,7 @@ static int add_chare(struct node *node, const CkGenChare *c)
 	return 0;
 }
 
-static bool known(const struct ck_node *ck, const CkGenModule *m)
+static bool is_registered(const struct ck_node *ck, const CkGenModule *m)
 {
 	for (int i = 0; i < ck->n_modules; i++)
 		if (ck->modules[i] == m)
@@ -104,7 +104,7 @@ static int add_modules(struct node *node, const CkGenModule *m, const struct pat
 	const struct path here = { m, from };
 	int err = 0;
 
-	if (known(ck_node_of(node), m) || on_path(from, m))
+	if (is_registered(ck_node_of(node), m) || on_path(from, m))
 		return 0;
 	for (int i = 0; i < m->n_externs && !err; i++)
 		err = add_modules(node, m->externs[i], &here);

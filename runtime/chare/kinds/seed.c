@@ -107,7 +107,7 @@ static void look_at_queue(struct pe *pe, struct seed *s)
 
 /* The PE is idle. It reports once for all the seeds that came, so that two idle PEs do not keep
  * each other awake. */
-static void idle(void *arg)
+static void seed_idle(void *arg)
 {
 	struct pe *pe = arg;
 	struct seed *s = seed_of(pe);
@@ -165,7 +165,7 @@ static void seed_pe_start(struct pe *pe)
 	add_neighbour(pe, s, far);
 	add_neighbour(pe, s, -far);
 	if (by_neighbor(pe))
-		CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, idle, pe);
+		CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, seed_idle, pe);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ struct single {
 
 enum { H_NEW, H_CALL };
 
-static bool is_early(const struct idmap_slot *at)
+static bool slot_is_early(const struct idmap_slot *at)
 {
 	return at->value & 1;
 }
@@ -187,7 +187,7 @@ static void single_call_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	struct idmap_slot *at = idmap_find(&single_of(pe)->names, env->coll);
 
-	if (CSD_LIKELY(at && !is_early(at)))
+	if (CSD_LIKELY(at && !slot_is_early(at)))
 		deliver_to(pe, chare_in(at), env, false);
 	else
 		not_there(pe, at, env);
@@ -288,7 +288,7 @@ static void single_destroy(struct pe *pe, struct ck_obj *obj)
 
 static void drop_name(struct pe *pe, const struct idmap_slot *at)
 {
-	if (is_early(at)) {
+	if (slot_is_early(at)) {
 		struct early *early = early_in(at);
 
 		while (early->calls.head)
@@ -369,7 +369,7 @@ static void single_describe(struct pe *pe, struct csd_told *to)
 	const struct idmap_slot *at;
 
 	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++)
-		if (is_early(at))
+		if (slot_is_early(at))
 			csd_tell(to, NULL, "%zu calls wait for a chare whose creation by PE %llu has "
 				 "not come (number %llu)", msg_fifo_count(&early_in(at)->calls),
 				 (unsigned long long)ck_name_creator(at->key),

@@ -146,7 +146,7 @@ static void observe_pe_free(struct pe *pe)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-static int *elements_of(const CkGenChare *type, const CkGenEntry *table)
+static int *table_elements(const CkGenChare *type, const CkGenEntry *table)
 {
 	return (int *)(uintptr_t)(table + type->n_entries);
 }
@@ -192,7 +192,7 @@ static CkGenEntry *table_new(struct node *node, const CkGenChare *type)
 		const struct observe_numbers numbers =
 			o && o->type ? o->type(node, type) : (struct observe_numbers){ 0, 0 };
 
-		elements_of(type, table)[part] = numbers.elements;
+		table_elements(type, table)[part] = numbers.elements;
 		if (o)
 			add_hearer(type, table, o, numbers.entries);
 	}
@@ -248,7 +248,7 @@ void observe_coll_not(struct pe *pe, struct collection *c)
 
 int observe_elements(const struct collection *c, int part)
 {
-	return elements_of(c->type, c->entries)[part];
+	return table_elements(c->type, c->entries)[part];
 }
 
 const struct ck_part observe_part = {

@@ -111,7 +111,7 @@ static void release_oldest(struct pe *pe)
 
 /* Only memory of this PE is quarantined. Other memory is returned at once, because its PE waits for
  * it. */
-static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
+static void owner_quarantine(struct pe *pe, struct ck_env *env, enum owner owner)
 {
 	env->head.mark = (uint8_t)owner;
 	if (env->head.origin != CMI_ORIGIN_POOL || env->head.home != pe->local ||
@@ -127,7 +127,7 @@ static void rest(struct pe *pe, struct ck_env *env, enum owner owner)
 
 void owner_free(struct pe *pe, struct ck_env *env)
 {
-	rest(pe, env, OWNER_NOBODY);
+	owner_quarantine(pe, env, OWNER_NOBODY);
 }
 
 /* A copy leaves for the other node, and the message itself is quarantined. Otherwise the machine
@@ -139,7 +139,7 @@ struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 
 	copy->head.flags &= (uint8_t)~CMI_F_HERE;
 	copy->head.mark = OWNER_UNKNOWN;
-	rest(pe, env, OWNER_SENT);
+	owner_quarantine(pe, env, OWNER_SENT);
 	return copy;
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void unpack(pup_er p, void *v, size_t n)
+static void unpack_bytes(pup_er p, void *v, size_t n)
 {
 	if (n > p->limit - p->bytes)
 		pup_fault(p, "unpacks more than it packed: %zu bytes behind %zu of %zu", n, p->bytes,
@@ -20,7 +20,7 @@ static void unpack(pup_er p, void *v, size_t n)
 }
 
 /* Beyond the size from sizing, the bytes are only counted. The caller compares the counts. */
-static void pack(pup_er p, const void *v, size_t n)
+static void pack_bytes(pup_er p, const void *v, size_t n)
 {
 	if (!v)
 		pup_fault(p, "packs %zu bytes at a pointer that is NULL", n);
@@ -44,10 +44,10 @@ void pup_bytes(pup_er p, void *v, size_t n)
 			pup_piece(p->pieces, v, n);
 		break;
 	case PACKING:
-		pack(p, v, n);
+		pack_bytes(p, v, n);
 		break;
 	case UNPACKING:
-		unpack(p, v, n);
+		unpack_bytes(p, v, n);
 		break;
 	case DELETING:
 		break;

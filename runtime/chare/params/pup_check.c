@@ -208,7 +208,7 @@ static struct region *regions_of(struct ck_obj *obj, const struct pup_look *look
 }
 
 /* A word that begins at byte i, padded with 0 at the region's end. */
-static uint64_t word_at(const struct region *r, const unsigned char *bytes, size_t i)
+static uint64_t region_word(const struct region *r, const unsigned char *bytes, size_t i)
 {
 	uint64_t word = 0;
 
@@ -219,14 +219,14 @@ static uint64_t word_at(const struct region *r, const unsigned char *bytes, size
 /* Whether a byte of the word was not set in the copies so far. */
 static bool is_unset(const struct region *r, size_t i)
 {
-	return word_at(r, r->was, i) & word_at(r, r->left, i);
+	return region_word(r, r->was, i) & region_word(r, r->left, i);
 }
 
 /* The copy's initial value for the word at i. */
 static uint64_t pattern(const struct region *r, size_t i, int round)
 {
 	static const unsigned char byte[] = { PUP_UNSET, (unsigned char)~PUP_UNSET };
-	const uint64_t word = word_at(r, r->was, i);
+	const uint64_t word = region_word(r, r->was, i);
 
 	if (!word ||
 	    (round ? is_address(word) && !(r->is_struct && is_unset(r, i)) : may_be_address(word)))
@@ -247,7 +247,7 @@ static void fill(const struct region *r, unsigned char *to, int round)
  * 0. */
 static void look_at_word(struct region *r, size_t i, uint64_t copy, int round)
 {
-	const uint64_t was = word_at(r, r->was, i), set = copy ^ pattern(r, i, round);
+	const uint64_t was = region_word(r, r->was, i), set = copy ^ pattern(r, i, round);
 	const size_t n = r->bytes - i < sizeof was ? r->bytes - i : sizeof was;
 
 	for (size_t j = 0; j < n; j++)
@@ -260,14 +260,14 @@ static void look_at_word(struct region *r, size_t i, uint64_t copy, int round)
 static void look_at_copy(struct region *r, const unsigned char *copy, int round)
 {
 	for (size_t i = 0; i < r->bytes; i += sizeof(uint64_t))
-		look_at_word(r, i, word_at(r, copy, i), round);
+		look_at_word(r, i, region_word(r, copy, i), round);
 }
 
 /* The function will use the copy again, and must not find a pattern in a pointer. */
 static void clear_pointers(const struct region *r, unsigned char *copy)
 {
 	for (size_t i = 0; i + sizeof(void *) <= r->bytes; i += sizeof(void *))
-		if (is_unset(r, i) && is_address(word_at(r, r->was, i)))
+		if (is_unset(r, i) && is_address(region_word(r, r->was, i)))
 			memset(copy + i, 0, sizeof(void *));
 }
 
@@ -313,8 +313,8 @@ static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const un
 	return copy;
 }
 
-static void compare(const struct ck_obj *obj, const unsigned char *a, const unsigned char *b,
-		    size_t n)
+static void compare_images(const struct ck_obj *obj, const unsigned char *a, const unsigned char *b,
+			   size_t n)
 {
 	const struct CkPupEr p = { .obj = obj };
 
@@ -357,7 +357,7 @@ static void try_out(struct pe *pe, const struct ck_obj *obj, const unsigned char
 
 	unsigned char *b = packed(pe, copy, n, NULL, &its);
 
-	compare(obj, image, b, n);
+	compare_images(obj, image, b, n);
 	look_at_blocks(region, n_blocks, &its, round);
 	element_delete(pe, copy);
 	look_end(&its);
@@ -421,7 +421,7 @@ static void describe_region(const struct region *region, size_t k, const void *a
 		return;
 	}
 	for (size_t i = 0; i + sizeof at <= self->bytes; i += sizeof at)
-		if (word_at(self, self->was, i) == (uintptr_t)at) {
+		if (region_word(self, self->was, i) == (uintptr_t)at) {
 			snprintf(buf, len, "the %zu bytes that byte %zu of the struct points to", region[k].bytes, i);
 			return;
 		}
@@ -431,7 +431,7 @@ static void describe_region(const struct region *region, size_t k, const void *a
 /* "the pointer in bytes 16 to 23" */
 static void describe_bytes(const struct region *r, size_t from, size_t to, char *buf, size_t len)
 {
-	const bool pointer = to - from == sizeof(void *) && is_address(word_at(r, r->was, from));
+	const bool pointer = to - from == sizeof(void *) && is_address(region_word(r, r->was, from));
 
 	if (to - from == 1)
 		snprintf(buf, len, "byte %zu", from);
@@ -441,8 +441,8 @@ static void describe_bytes(const struct region *r, size_t from, size_t to, char 
 
 /* Adjacent unset bytes that were 0 most likely belong to the same field, or to others that are
  * forgotten. */
-static void report(const struct ck_obj *obj, const struct region *region, size_t k,
-		   const struct pup_look *look)
+static void report_region(const struct ck_obj *obj, const struct region *region, size_t k,
+			  const struct pup_look *look)
 {
 	const struct CkPupEr p = { .obj = obj };
 	const struct region *r = &region[k];
@@ -477,7 +477,7 @@ void element_check(struct pe *pe, struct ck_obj *obj)
 		try_out(pe, obj, image, n, region, look.n_blocks, round);
 	for (size_t k = 0; k < n_regions; k++)
 		if (forgotten(&region[k]) < region[k].bytes)
-			report(obj, region, k, &look);
+			report_region(obj, region, k, &look);
 	for (size_t k = 0; k < n_regions; k++)
 		free(region[k].was);
 	free(region);

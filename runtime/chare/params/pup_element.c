@@ -91,7 +91,7 @@ void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 	all->piece[all->n++] = (struct csd_piece){ at, bytes };
 }
 
-static int by_place(const void *a, const void *b)
+static int by_piece_address(const void *a, const void *b)
 {
 	const uintptr_t x = (uintptr_t)((const struct csd_piece *)a)->at,
 			y = (uintptr_t)((const struct csd_piece *)b)->at;
@@ -127,6 +127,6 @@ size_t element_pieces(struct pe *pe, struct ck_obj *obj, struct csd_piece **piec
 	*pieces_p = all.piece;
 	if (!all.n)
 		return 0;
-	qsort(all.piece, all.n, sizeof *all.piece, by_place);
+	qsort(all.piece, all.n, sizeof *all.piece, by_piece_address);
 	return merge(all.piece, all.n);
 }

@@ -222,8 +222,8 @@ _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex
 }
 
 /* Where an element arrives is news; that it leaves only its place can say. */
-static struct away *record_of(struct pe *pe, struct collection *c, const struct where_msg *w,
-			      bool moving)
+static struct away *home_record(struct pe *pe, struct collection *c, const struct where_msg *w,
+				bool moving)
 {
 	struct away *a = away_find(c, w->index);
 
@@ -240,7 +240,7 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 
 	switch ((enum where_kind)w->kind) {
 	case WHERE_BORN:
-		a = record_of(pe, c, w, true);
+		a = home_record(pe, c, w, true);
 		a->moving = a->asked = false;
 		a->pe = w->head.src_pe;
 		msg_fifo_move(&waiting, &a->waiting);
@@ -248,7 +248,7 @@ void home_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		resume(pe, &waiting);
 		break;
 	case WHERE_WANT:
-		a = record_of(pe, c, w, false);
+		a = home_record(pe, c, w, false);
 		a->moving = true;
 		a->to = (int32_t)(int64_t)w->count[0];
 		tell_where(pe, w->head.src_pe, where_about(c, w->index, WHERE_GO));

@@ -46,7 +46,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 /* ---- at home --------------------------------------------------------------------------------- */
 
 /* Whether the collection has not been created here yet. Its type can be read only afterwards. */
-static bool is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
+static bool coll_is_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
 {
 	if (c->constructed && c->type->kind != CKGEN_ARRAY)
 		csd_misfit(pe, m, "it is about an element of something that is not an array");
@@ -70,7 +70,7 @@ static void about_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 
 	hear_once(pe, c, env);
-	if (is_early(pe, c, m))
+	if (coll_is_early(pe, c, m))
 		call_wait(pe, c, m);
 	else
 		seek(pe, c, env);
@@ -95,7 +95,7 @@ static void insert_arrived(struct pe *pe, struct cmi_msg *m)
 	struct collection *c = coll_get(pe, env->coll);
 	CkIndex i = env->index;
 
-	if (is_early(pe, c, m)) {
+	if (coll_is_early(pe, c, m)) {
 		call_wait(pe, c, m);
 		return;
 	}
@@ -139,7 +139,7 @@ static void make_arrived(struct pe *pe, struct cmi_msg *m)
 	struct ck_env *env = (struct ck_env *)m;
 	struct collection *c = coll_get(pe, env->coll);
 
-	if (is_early(pe, c, m)) {
+	if (coll_is_early(pe, c, m)) {
 		call_wait(pe, c, m);
 		return;
 	}

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static size_t bytes_of(const struct reducer *how, uint64_t count)
+static size_t contributed_bytes(const struct reducer *how, uint64_t count)
 {
 	return how->merge ? count : count * how->value_bytes;
 }
@@ -20,9 +20,9 @@ static size_t copy_bytes(struct pe *pe, const struct contributed *in)
 	size_t bytes = CkGen_align(in->count * sizeof *elems);
 
 	if (in->how->type != CK_TUPLE)
-		return bytes_of(in->how, in->count);
+		return contributed_bytes(in->how, in->count);
 	for (uint64_t i = 0; i < in->count; i++)
-		bytes += CkGen_align(bytes_of(tuple_how(pe, &elems[i]), elems[i].count));
+		bytes += CkGen_align(contributed_bytes(tuple_how(pe, &elems[i]), elems[i].count));
 	return bytes;
 }
 
@@ -33,7 +33,7 @@ static void place_elems(struct pe *pe, CkTupleElement *elems, uint64_t n, bool f
 	char *next = (char *)elems + CkGen_align(n * sizeof *elems);
 
 	for (uint64_t i = 0; i < n; i++) {
-		size_t bytes = bytes_of(tuple_how(pe, &elems[i]), elems[i].count);
+		size_t bytes = contributed_bytes(tuple_how(pe, &elems[i]), elems[i].count);
 
 		if (fill && bytes)
 			memcpy(next, elems[i].data, bytes);

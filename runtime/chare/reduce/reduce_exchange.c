@@ -100,7 +100,7 @@ static struct ck_env *exchange_part_new(struct pe *pe, size_t bytes)
 }
 
 /* Do not keep a buffer that belongs to the network. */
-static void part_free(struct pe *pe, struct ck_env *env)
+static void exchange_part_free(struct pe *pe, struct ck_env *env)
 {
 	if (reduce_of(pe)->spare_part || env->head.origin == CMI_ORIGIN_WIRE)
 		csd_msg_free(pe, &env->head);
@@ -135,7 +135,7 @@ static void exchange_absorb(struct pe *pe, struct reduction *r, struct ck_env *e
 		reduction_absorb(r, part_values(env, r), env->head.src_pe < pe->id);
 	/* Elements that get the result mostly contribute again at once. */
 	csd_may_answer(pe);
-	part_free(pe, env);
+	exchange_part_free(pe, env);
 }
 
 /* Begin a stage. True: it was the last, so there is nothing to wait for. */

@@ -228,7 +228,7 @@ struct ck_env *concat_finish(struct pe *pe, const CkGenChare *type, struct ck_en
 /* ---- random ---------------------------------------------------------------------------------- */
 
 /* splitmix64's last step: every bit of x affects every bit of the result. */
-static uint64_t mix(uint64_t x)
+static uint64_t draw_mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15u;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -241,9 +241,9 @@ struct ck_env *random_begin(struct pe *pe, const struct contributed *in)
 	struct ck_env *env = list_begin(pe, in);
 	CkReductionSetElement *e = values_of(env);
 
-	e->reserved = mix(in->draw ^ mix(in->coll));
+	e->reserved = draw_mix(in->draw ^ draw_mix(in->coll));
 	for (int i = 0; i < 3; i++)
-		e->reserved = mix(e->reserved ^ (uint32_t)in->index->v[i]);
+		e->reserved = draw_mix(e->reserved ^ (uint32_t)in->index->v[i]);
 	return env;
 }
 

@@ -278,7 +278,7 @@ static char *run_value(const struct reduction *s, struct ck_env *env, uint64_t k
 	return (char *)payload_of(env) + runs_head(n_runs(env)) + k * s->bytes;
 }
 
-static uint64_t place_of(const struct collection *c, uint64_t ordinal)
+static uint64_t ordinal_place(const struct collection *c, uint64_t ordinal)
 {
 	return index_place(c, c->elems[ordinal]->index);
 }
@@ -286,15 +286,15 @@ static uint64_t place_of(const struct collection *c, uint64_t ordinal)
 /* The end of the run that begins with this element. Ordinals are in index order. */
 static uint64_t run_end(const struct collection *c, uint64_t ordinal)
 {
-	uint64_t place = place_of(c, ordinal);
+	uint64_t place = ordinal_place(c, ordinal);
 
 	for (uint64_t i = ordinal + 1; i < c->n_local; i++)
-		if (place_of(c, i) != place + (i - ordinal))
+		if (ordinal_place(c, i) != place + (i - ordinal))
 			return i;
 	return c->n_local;
 }
 
-static uint64_t count_runs(const struct collection *c)
+static uint64_t scan_count_runs(const struct collection *c)
 {
 	uint64_t n = 0;
 
@@ -303,9 +303,9 @@ static uint64_t count_runs(const struct collection *c)
 	return n;
 }
 
-static void send_up(struct pe *pe, struct collection *c, struct reduction *s)
+static void scan_send_up(struct pe *pe, struct collection *c, struct reduction *s)
 {
-	uint64_t n = count_runs(c), end, k = 0;
+	uint64_t n = scan_count_runs(c), end, k = 0;
 	struct ck_env *env = scan_part_new(pe, c, s, SCAN_UP, runs_head(n) + n * s->bytes);
 
 	*(uint64_t *)payload_of(env) = n;
@@ -313,7 +313,7 @@ static void send_up(struct pe *pe, struct collection *c, struct reduction *s)
 		char *sum = run_value(s, env, k);
 
 		end = run_end(c, i);
-		run_places(env)[k] = place_of(c, i);
+		run_places(env)[k] = ordinal_place(c, i);
 		scan_copy(s, sum, value_of(s, i));
 		for (uint64_t j = i + 1; j < end; j++)
 			scan_combine(s, sum, value_of(s, j), false);
@@ -394,7 +394,8 @@ static int count_givers(struct pe *pe, struct collection *c)
 	return n;
 }
 
-static void sums_came(struct pe *pe, struct collection *c, struct reduction *s, struct ck_env *env)
+static void scan_sums_came(struct pe *pe, struct collection *c, struct reduction *s,
+			   struct ck_env *env)
 {
 	keep_early(s, env);
 	struct scans *all = *scans_at(c);
@@ -415,7 +416,7 @@ static void befores_came(struct pe *pe, struct collection *c, struct reduction *
 
 	for (uint64_t i = 0; i < c->n_local && k < n_runs(env); i = end, k++) {
 		end = run_end(c, i);
-		scan_deliver(pe, c, s, i, end - i, run_value(s, env, k), place_of(c, i) > 0);
+		scan_deliver(pe, c, s, i, end - i, run_value(s, env, k), ordinal_place(c, i) > 0);
 	}
 	csd_msg_free(pe, &env->head);
 	scan_close(pe, c, s);
@@ -429,7 +430,7 @@ static void part_came(struct pe *pe, struct collection *c, struct reduction *s, 
 	bool down = env->part.stage == SCAN_DOWN && s->local_done && !in_blocks(pe, c);
 
 	if (up)
-		sums_came(pe, c, s, env);
+		scan_sums_came(pe, c, s, env);
 	else if (down)
 		befores_came(pe, c, s, env);
 	else if (env->part.stage < 32 && c->n_local && in_blocks(pe, c))
@@ -540,7 +541,7 @@ static void take_part_in(struct pe *pe, struct collection *c, const struct ck_ob
 	if (in_blocks(pe, c))
 		start_block(pe, c, s);
 	else
-		send_up(pe, c, s);
+		scan_send_up(pe, c, s);
 }
 
 void CkScan(void *self, const void *data, size_t count, CkReduction op, int kind, CkCallback cb)

@@ -122,8 +122,8 @@ static bool takes_at_once(struct pe *pe, const struct collection *c, const struc
 /* Put the members that take it at once into s->objs, and forward copies to the others. Returns the
  * number of the former. */
 static inline __attribute__((always_inline)) uint64_t
-gather(struct pe *pe, struct section *s, const struct section_array *a, const struct ck_of_all *of,
-       const struct ck_env *env, bool newborns)
+gather_members(struct pe *pe, struct section *s, const struct section_array *a,
+	       const struct ck_of_all *of, const struct ck_env *env, bool newborns)
 {
 	struct collection *c = a->coll;
 	uint64_t n = 0;
@@ -146,7 +146,7 @@ static __attribute__((noinline, cold)) uint64_t
 gather_past_newborns(struct pe *pe, struct section *s, const struct section_array *a,
 		     const struct ck_of_all *of, const struct ck_env *env)
 {
-	return gather(pe, s, a, of, env, true);
+	return gather_members(pe, s, a, of, env, true);
 }
 
 /* Deliver to our members of one array that are at home here; forward copies to the others. */
@@ -154,7 +154,7 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 			     const struct ck_of_all *of, struct ck_env *env)
 {
 	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather_past_newborns(pe, s, a, of, env) :
-						      gather(pe, s, a, of, env, false);
+						      gather_members(pe, s, a, of, env, false);
 
 	if (of->root != pe->id && of->no && n)
 		spans_count(&s->seen, (int)of->root, of->no);

@@ -25,7 +25,7 @@ struct segment {
 };
 
 static struct segment *segments_of(struct section_list *l) { return (struct segment *)(l + 1); }
-static CkElement *elements_of(struct section_list *l)
+static CkElement *list_elements(struct section_list *l)
 {
 	return (CkElement *)(segments_of(l) + l->n_segments);
 }
@@ -162,7 +162,7 @@ static struct ck_env *make_list(struct pe *pe, const CkGenChare *type, const CkE
 		if (v[i].pe != (i ? v[i - 1].pe : -1))
 			*++s = (struct segment){ v[i].pe, 0 };
 		s->n++;
-		elements_of(l)[i] = v[i].element;
+		list_elements(l)[i] = v[i].element;
 	}
 	free(v);
 	return env;
@@ -170,8 +170,8 @@ static struct ck_env *make_list(struct pe *pe, const CkGenChare *type, const CkE
 
 /* Send segments first .. end - 1, whose members begin at `member`, to the PE of the first one,
  * which becomes a child of this PE. Returns where the next piece's members begin. */
-static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list *l, uint32_t first,
-			   uint32_t end, uint32_t member)
+static uint32_t send_list_piece(struct pe *pe, struct section *s, struct section_list *l,
+				uint32_t first, uint32_t end, uint32_t member)
 {
 	uint32_t n = 0;
 
@@ -181,7 +181,7 @@ static uint32_t send_piece(struct pe *pe, struct section *s, struct section_list
 	struct section_list *piece = payload_of(env);
 
 	memcpy(segments_of(piece), segments_of(l) + first, (end - first) * sizeof(struct segment));
-	memcpy(elements_of(piece), elements_of(l) + member, n * sizeof(CkElement));
+	memcpy(list_elements(piece), list_elements(l) + member, n * sizeof(CkElement));
 	s->tree.children[s->tree.n_children++] = segments_of(l)[first].pe;
 	section_post(pe, segments_of(l)[first].pe, s->id, SECTION_CREATE, env);
 	return member + n;
@@ -205,7 +205,7 @@ static void send_pieces(struct pe *pe, struct section *s, struct section_list *l
 
 	s->tree.children = section_zeroed(here + CSD_TREE_ARITY, sizeof *s->tree.children);
 	for (uint32_t i = 1; i < here; i++)
-		member = send_piece(pe, s, l, i, i + 1, member);
+		member = send_list_piece(pe, s, l, i, i + 1, member);
 	for (uint32_t i = here; i < l->n_segments; i = skip_node(pe, l, i))
 		n_nodes++;
 	uint32_t at = here;
@@ -216,7 +216,7 @@ static void send_pieces(struct pe *pe, struct section *s, struct section_list *l
 		n_nodes -= take;
 		while (take--)
 			end = skip_node(pe, l, end);
-		member = send_piece(pe, s, l, at, end, member);
+		member = send_list_piece(pe, s, l, at, end, member);
 		at = end;
 	}
 }
@@ -251,7 +251,7 @@ void section_install(struct pe *pe, struct section *s, struct section_list *l)
 {
 	s->type = list_type(pe, l);
 	s->n_members = segments_of(l)->n;
-	take_members(pe, s, elements_of(l));
+	take_members(pe, s, list_elements(l));
 	if (s->n_members && s->type->kind == CKGEN_ARRAY)
 		section_list_seen(pe, s, s->arrays->coll);
 	send_pieces(pe, s, l);
@@ -273,7 +273,7 @@ static struct collection *unknown_array(struct pe *pe, struct section_list *l)
 	const CkGenChare *type = list_type(pe, l);
 
 	for (uint32_t i = 0; i < l->n_members; i++) {
-		struct collection *c = coll_get(pe, elements_of(l)[i].id);
+		struct collection *c = coll_get(pe, list_elements(l)[i].id);
 
 		if (!c->type && !(type && type->kind == CKGEN_GROUP))
 			return c;
@@ -293,9 +293,9 @@ void section_start(struct pe *pe, struct section *s, struct ck_env *env)
 		coll_wait(c, &env->head);
 		return;
 	}
-	const CkGenChare *type = l->chare < 0 ? coll_get(pe, elements_of(l)->id)->type
+	const CkGenChare *type = l->chare < 0 ? coll_get(pe, list_elements(l)->id)->type
 					      : list_type(pe, l);
-	struct ck_env *list = make_list(pe, type, elements_of(l), l->n_members);
+	struct ck_env *list = make_list(pe, type, list_elements(l), l->n_members);
 
 	csd_msg_free(pe, &env->head);
 	remember_pes(s, payload_of(list));
@@ -319,7 +319,7 @@ static struct ck_env *new_list(struct pe *pe, const CkGenChare *type, size_t n)
 static CkSection section_make(struct pe *pe, struct ck_env *env, uint32_t mixed)
 {
 	struct section *s = section_get(pe, section_new_id(pe) | mixed);
-	CkSection section = { elements_of(payload_of(env))->id, s->id };
+	CkSection section = { list_elements(payload_of(env))->id, s->id };
 
 	section_list_seen(pe, s, coll_get(pe, section.coll));
 	section_start(pe, s, env);
@@ -330,7 +330,7 @@ CkSection CkGen_section(const CkGenChare *chare, CkProxy p, const CkIndex *list,
 {
 	struct pe *pe = ck_self_of(chare, "ckSection");
 	struct ck_env *env = new_list(pe, chare, n);
-	CkElement *to = elements_of(payload_of(env));
+	CkElement *to = list_elements(payload_of(env));
 
 	for (size_t i = 0; i < n; i++)
 		to[i] = (CkElement){ p.id, list[i], 0 };
@@ -342,7 +342,7 @@ CkSection CkGen_sectionOf(const CkGenChare *chare, const CkElement *list, size_t
 	struct pe *pe = ck_self_of(chare, "ckSectionOf");
 	struct ck_env *env = new_list(pe, chare, n);
 
-	memcpy(elements_of(payload_of(env)), list, n * sizeof *list);
+	memcpy(list_elements(payload_of(env)), list, n * sizeof *list);
 	return section_make(pe, env, SECTION_MIXED);
 }
 
@@ -359,7 +359,7 @@ CkSection CkSectionRange3D(CkProxy p, CkRange x, CkRange y, CkRange z)
 	struct pe *pe = ck_self();
 	size_t nx = range_count(x), ny = range_count(y), nz = range_count(z), n = nx * ny * nz;
 	struct ck_env *env = new_list(pe, coll_get(pe, p.id)->type, n);
-	CkElement *to = elements_of(payload_of(env));
+	CkElement *to = list_elements(payload_of(env));
 
 	for (size_t i = 0; i < n; i++)
 		to[i] = (CkElement){ p.id, { { x.lo + (int)(i / nz / ny) * x.step,

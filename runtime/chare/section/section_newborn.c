@@ -93,7 +93,7 @@ void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no)
 	spans_count(&s->seen, root, no);
 }
 
-static void append(const struct pe *pe, const struct section *s, struct spans *to)
+static void stamp_append(const struct pe *pe, const struct section *s, struct spans *to)
 {
 	const struct span own = { .root = pe->id, .from = 1, .to = s->n_begun + 1 };
 	const uint32_t n_own = s->n_begun != 0;
@@ -114,15 +114,15 @@ static void append(const struct pe *pe, const struct section *s, struct spans *t
 void section_stamp(struct pe *pe, const struct collection *c, struct spans *to)
 {
 	for (const struct section *s = section_coll_of(c)->seen; s; s = s->next_seen)
-		append(pe, s, to);
+		stamp_append(pe, s, to);
 	for (const struct section *s = sections_of(pe)->mixed; s; s = s->next_seen)
 		if (!s->type || !c->type || s->type == c->type)
-			append(pe, s, to);
+			stamp_append(pe, s, to);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-static void newborn_free(struct section_newborn *y)
+static void section_newborn_free(struct section_newborn *y)
 {
 	for (uint32_t i = 0; i < y->n; i++)
 		spans_free(&y->of[i].left);
@@ -130,7 +130,7 @@ static void newborn_free(struct section_newborn *y)
 	free(y);
 }
 
-static struct section_newborn *newborn_of(const struct collection *c, CkIndex i)
+static struct section_newborn *section_newborn_of(const struct collection *c, CkIndex i)
 {
 	const struct idmap *all = &section_coll_of(c)->newborns;
 
@@ -148,12 +148,12 @@ static void newborn_settled(struct pe *pe, struct section_newborn *y, uint32_t k
 	if (y->n)
 		return;
 	index_remove_trim(&section_coll_of(y->coll)->newborns, y->index);
-	newborn_free(y);
+	section_newborn_free(y);
 }
 
 static void end_of_section(struct pe *pe, const struct collection *c, CkIndex i, uint64_t section)
 {
-	struct section_newborn *y = newborn_of(c, i);
+	struct section_newborn *y = section_newborn_of(c, i);
 
 	for (uint32_t k = 0; y && k < y->n; k++)
 		if (y->of[k].section == section) {
@@ -166,13 +166,13 @@ static void end_all(struct pe *pe, const struct collection *c, CkIndex i)
 {
 	struct section_newborn *y;
 
-	while ((y = newborn_of(c, i)))
+	while ((y = section_newborn_of(c, i)))
 		newborn_settled(pe, y, 0);
 }
 
 static void note(struct collection *c, CkIndex i, struct section *s, struct spans left)
 {
-	struct section_newborn *y = newborn_of(c, i);
+	struct section_newborn *y = section_newborn_of(c, i);
 
 	if (!y) {
 		y = section_zeroed(1, sizeof *y);
@@ -188,7 +188,7 @@ static void note(struct collection *c, CkIndex i, struct section *s, struct span
 bool section_passes_over(struct pe *pe, struct section *s, struct collection *c, CkIndex i,
 			 const struct ck_of_all *of)
 {
-	struct section_newborn *y = newborn_of(c, i);
+	struct section_newborn *y = section_newborn_of(c, i);
 
 	for (uint32_t k = 0; y && k < y->n; k++) {
 		if (y->of[k].section != s->id)
@@ -314,6 +314,6 @@ void section_newborns_fini(struct pe *pe, struct collection *c)
 
 	(void)pe;
 	for (size_t i = 0; (at = idmap_each(all, &i)); i++)
-		newborn_free((struct section_newborn *)at->value);
+		section_newborn_free((struct section_newborn *)at->value);
 	idmap_free(all);
 }

@@ -78,8 +78,8 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	return m;
 }
 
-static void contribute(struct pe *pe, struct section *s, const struct collection *c,
-		       const struct contributed *in)
+static void contribute_member(struct pe *pe, struct section *s, const struct collection *c,
+			      const struct contributed *in)
 {
 	uint32_t array = section_array_of(s, c);
 	struct section_member *m = member_of(pe, s, array, *in->index);
@@ -111,7 +111,7 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 	uint64_t coll;
 	const struct contributed in = contribution_read(pe, env, env->refnum, &env->index, &coll);
 
-	contribute(pe, s, coll_get(pe, coll), &in);
+	contribute_member(pe, s, coll_get(pe, coll), &in);
 }
 
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
@@ -185,7 +185,7 @@ static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
 		section_gone(pe, id, "an element contributes to it");
 	if (CSD_LIKELY(section_known(s)))
-		contribute(pe, s, obj->coll, in);
+		contribute_member(pe, s, obj->coll, in);
 	else
 		contribute_later(pe, s, obj, in);
 }
@@ -247,8 +247,8 @@ static uint32_t members_next(const struct section *s)
 }
 
 /* r NULL: no member here has contributed to reduction `no`. */
-static void describe_reduction(struct pe *pe, const struct section *s, uint32_t no,
-			       const struct reduction *r, struct csd_told *to)
+static void section_describe_reduction(struct pe *pe, const struct section *s, uint32_t no,
+				       const struct reduction *r, struct csd_told *to)
 {
 	const struct csd_key key = { THING_SECTION_REDUCTION, { (int32_t)no }, s->id };
 	const struct section_array *a = s->arrays;
@@ -272,8 +272,8 @@ void section_describe(struct pe *pe, const struct section *s, struct csd_told *t
 			 section_no(s->id), section_root(s->id));
 	for (const struct reduction *r = s->reductions; r; r = r->next)
 		if (!r->done)
-			describe_reduction(pe, s, r->no, r, to);
+			section_describe_reduction(pe, s, r->no, r, to);
 	if (s->type && s->n_members &&
 	    !*reduction_place((struct reduction **)(uintptr_t)&s->reductions, members_next(s)))
-		describe_reduction(pe, s, members_next(s), NULL, to);
+		section_describe_reduction(pe, s, members_next(s), NULL, to);
 }

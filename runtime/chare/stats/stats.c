@@ -65,7 +65,7 @@ static struct observe_numbers count_type(struct node *node, const CkGenChare *ty
 /* A type's numbers, in the order of count_type. */
 enum { CREATED, DESTROYED, LEFT, ARRIVED };
 
-static void count(struct pe *pe, const struct ck_obj *obj, int what)
+static void count_element(struct pe *pe, const struct ck_obj *obj, int what)
 {
 	pe->counts->numbers[observe_elements(obj->coll, PART_STATS) + what]++;
 }
@@ -73,17 +73,17 @@ static void count(struct pe *pe, const struct ck_obj *obj, int what)
 static void count_created(struct pe *pe, struct ck_obj *obj)
 {
 	observe_coll(pe, obj->coll);
-	count(pe, obj, CREATED);
+	count_element(pe, obj, CREATED);
 }
 
 static void count_destroyed(struct pe *pe, struct ck_obj *obj)
 {
 	if (!obj_is_stub(obj))
-		count(pe, obj, DESTROYED);
+		count_element(pe, obj, DESTROYED);
 }
 
-static void count_leaving(struct pe *pe, struct ck_obj *obj) { count(pe, obj, LEFT); }
-static void count_arrived(struct pe *pe, struct ck_obj *obj) { count(pe, obj, ARRIVED); }
+static void count_leaving(struct pe *pe, struct ck_obj *obj) { count_element(pe, obj, LEFT); }
+static void count_arrived(struct pe *pe, struct ck_obj *obj) { count_element(pe, obj, ARRIVED); }
 
 /* ---- ckrun --progress ------------------------------------------------------------------------ */
 

@@ -20,14 +20,14 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static size_t class_of(const CkGenBody *body)
+static size_t run_class(const CkGenBody *body)
 {
 	return (body->bytes - 1) / RUN_CLASS_BYTES;
 }
 
 static CkGenRun *run_alloc(struct wait_pe *w, const CkGenBody *body)
 {
-	const size_t class = class_of(body);
+	const size_t class = run_class(body);
 	CkGenRun *run = class < RUN_CLASSES ? w->free_runs[class] : NULL;
 
 	if (CSD_LIKELY(run != NULL))
@@ -57,7 +57,7 @@ CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body)
 static void run_free(struct pe *pe, CkGenRun *run)
 {
 	struct wait_pe *w = wait_of(pe);
-	const size_t class = class_of(run->body);
+	const size_t class = run_class(run->body);
 
 	*run->link = run->next;
 	if (run->next)
@@ -139,7 +139,7 @@ void runs_leave(struct pe *pe, struct sdag *s)
  * or leave for another process, while the other PE allocates more. */
 static void give_one_back(struct wait_pe *w, const CkGenRun *run)
 {
-	const size_t class = class_of(run->body);
+	const size_t class = run_class(run->body);
 	CkGenRun *spare = class < RUN_CLASSES ? w->free_runs[class] : NULL;
 
 	if (!spare)
@@ -180,7 +180,7 @@ static void end(struct pe *pe, CkGenRun *run)
 }
 
 /* A body that waits holds one more reference to a shared message. */
-static void hold(CkGenRun *run)
+static void run_add_reference(CkGenRun *run)
 {
 	struct ck_env *env = run->own;
 
@@ -199,7 +199,7 @@ static void go_on(struct pe *pe, CkGenRun *run)
 		CkGenRun *up = run->up;
 
 		if (!run->body->go(self_of(run->obj), run)) {
-			hold(run);
+			run_add_reference(run);
 			run_swap(pe, run);
 			when_test_soon(pe, run->obj);
 			return;
@@ -229,7 +229,7 @@ static void *input_of(CkGenRun *run)
 
 /* Make the run of a call, and run it. False: the call waits for buffers, and buffers/ has kept
  * it. */
-static bool begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
+static bool body_begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
 {
 	const struct collection *c = ((struct ck_obj *)run->obj)->coll;
 
@@ -257,7 +257,7 @@ bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	run->shared = shared;
 	set_running(run, env);
 	run_swap(pe, run);
-	if (begin(pe, run, env)) {
+	if (body_begin(pe, run, env)) {
 		go_on(pe, run);
 		return true;
 	}
@@ -276,7 +276,7 @@ bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool 
 	run->thread = CthSelf();
 	ck_of(pe)->now = (struct ck_running){ obj, env, env->entry };
 	ck_of(pe)->body = env->entry;
-	begin(pe, run, env);
+	body_begin(pe, run, env);
 	run->body->go(self_of(obj), run);
 	tell(pe, run, CK_BODY_ENDS);
 	ck_of(pe)->now.obj = NULL;
@@ -292,7 +292,7 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 	(void)shared;
 	while (run->posted != env)
 		run = run->next;
-	const int slot = place_of(run)->slot;
+	const int slot = run_place(run)->slot;
 
 	run->posted = NULL;
 	run_swap(pe, run);

@@ -255,7 +255,7 @@ void *CkWaitReleaseFuture(CkFuture f)
 }
 
 /* Take the caller's message. Aborts if the message has another holder. */
-static struct ck_env *give(struct pe *pe, void *msg)
+static struct ck_env *take_message(struct pe *pe, void *msg)
 {
 	if (!msg)
 		csd_abort(pe, "CkSendToFuture: the message is NULL; CkSendToFutureTyped(f, CK_NOTYPE, "
@@ -295,7 +295,7 @@ void CkSendToFuture(CkFuture f, void *msg)
 {
 	struct pe *pe = ck_self();
 
-	send_to_future(pe, f, give(pe, msg), UNKNOWN_MESSAGE);
+	send_to_future(pe, f, take_message(pe, msg), UNKNOWN_MESSAGE);
 }
 
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count)
@@ -308,7 +308,7 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = give(pe, msg);
+	struct ck_env *env = take_message(pe, msg);
 
 	if (type->pack && pe->node->job->node_of[f.pe] != pe->node->job->node)
 		env = message_pack(pe, type, env);

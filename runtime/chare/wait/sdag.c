@@ -56,8 +56,8 @@ static bool chosen(const CkGenSlot *slot, int from, int to, const struct ck_env 
 	return false;
 }
 
-static struct ck_env *choose(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
-			     const CkGenSlot *slot, int from, int to, int i)
+static struct ck_env *choose_call(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
+				  const CkGenSlot *slot, int from, int to, int i)
 {
 	for (struct cmi_msg *m = s->kept[w[i].entry].head; m; m = m->next)
 		if (call_fits(obj, &w[i], &slot[i], (struct ck_env *)m) &&
@@ -80,14 +80,14 @@ static bool choose_all(const struct ck_obj *obj, struct sdag *s, const CkGenWant
 	for (int by_number = 1; by_number >= 0; by_number--)
 		for (int i = from; i < to; i++)
 			if (w[i].by_number == by_number &&
-			    !(slot[i].env = choose(obj, s, w, slot, from, to, i))) {
+			    !(slot[i].env = choose_call(obj, s, w, slot, from, to, i))) {
 				choose_none(slot, from, to);
 				return false;
 			}
 	return true;
 }
 
-static int group_end(const CkGenWanted *w, int n, int from)
+static int alternative_end(const CkGenWanted *w, int n, int from)
 {
 	int to = from;
 
@@ -115,7 +115,7 @@ static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPl
 	int to;
 
 	for (int from = 0; from < p->n; from = to) {
-		to = group_end(w, p->n, from);
+		to = alternative_end(w, p->n, from);
 		if (slot[from].done || !choose_all(obj, s, w, slot, from, to))
 			continue;
 		for (int i = from; i < to; i++)
@@ -192,7 +192,7 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	if (shared)
 		env = own_copy(pe, env);
 	for (CkGenRun **p = &s->waiting; *p; p = &(*p)->behind) {
-		const CkGenPlace *at = place_of(*p);
+		const CkGenPlace *at = run_place(*p);
 		CkGenSlot *slot = &slots_of(*p)[at->slot];
 		int found = takes_alone(obj, at, slot, env);
 
@@ -238,7 +238,7 @@ static void describe_run(CkGenRun *run, struct csd_told *to)
 {
 	const struct ck_obj *obj = run->obj;
 	const CkGenChare *type = obj->coll->type;
-	const CkGenPlace *p = place_of(run);
+	const CkGenPlace *p = run_place(run);
 	char what[160];
 
 	if (run->thread)
@@ -298,13 +298,13 @@ void run_put_back(struct pe *pe, CkGenRun *run)
 
 void run_begin(struct pe *pe, CkGenRun *run)
 {
-	const CkGenPlace *p = place_of(run);
+	const CkGenPlace *p = run_place(run);
 	const CkGenWanted *w = p->wanted;
 	int from = 0;
 
 	while (w[from].alternative != run->found)
 		from++;
-	const int last = group_end(w, p->n, from) - 1;
+	const int last = alternative_end(w, p->n, from) - 1;
 	CkGenSlot *slot = &slots_of(run)[p->slot];
 	struct ck_env *env = slot[last].env;
 
@@ -327,7 +327,7 @@ bool CkGen_wait(CkGenRun *run, int place)
 	struct sdag *s = extra_of(pe, obj)->sdag;
 
 	run->at = (uint32_t)place;
-	const CkGenPlace *p = place_of(run);
+	const CkGenPlace *p = run_place(run);
 
 	CkGenSlot *slot = &slots_of(run)[p->slot];
 

@@ -71,7 +71,7 @@ static int32_t number_of(const struct sdag *s, const CkGenRun *wanted)
 	return n;
 }
 
-static int32_t turn_of(const struct sdag *s, const CkGenRun *wanted)
+static int32_t waiting_turn(const struct sdag *s, const CkGenRun *wanted)
 {
 	int32_t n = 0;
 
@@ -111,8 +111,8 @@ static struct ck_env *call_of(CkGenRun *run, int slot)
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-_Noreturn static void refuse(struct pe *pe, const CkGenRun *run, const char *what, const char *name,
-			     const char *why)
+_Noreturn static void refuse_to_pack(struct pe *pe, const CkGenRun *run, const char *what,
+				     const char *name, const char *why)
 {
 	const struct ck_obj *obj = run->obj;
 	char who[128], in[128];
@@ -120,7 +120,7 @@ _Noreturn static void refuse(struct pe *pe, const CkGenRun *run, const char *wha
 	csd_abort(pe, "%s cannot leave its process while %s (%s:%d) waits: %s '%s' %s",
 		  obj_describe(obj, who, sizeof who),
 		  describe_entry(obj->coll->type, run->body->entry, in, sizeof in), run->body->file,
-		  place_of(run)->line, what, name, why);
+		  run_place(run)->line, what, name, why);
 }
 
 static void *opened_at(CkGenRun *run, const CkGenOpened *o, const CkGenPointer *p)
@@ -135,12 +135,12 @@ static void check_opened(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	if (o->slot == -2) {
 		memcpy(&v, opened_at(run, o, NULL), sizeof v);
 		if (v)
-			refuse(pe, run, "the variable", o->name, "is a pointer");
+			refuse_to_pack(pe, run, "the variable", o->name, "is a pointer");
 	}
 	for (int i = 0; i < o->n_pointers; i++)
 		if (o->pointers[i].target == CKGEN_OF_PROGRAM && call_of(run, o->slot))
-			refuse(pe, run, "the array", o->pointers[i].name,
-			       "lies where the program wanted it (nocopypost)");
+			refuse_to_pack(pe, run, "the array", o->pointers[i].name,
+				       "lies where the program wanted it (nocopypost)");
 }
 
 /* The original parameters of a call. The caller frees them. */
@@ -153,8 +153,8 @@ static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o
 	return in;
 }
 
-static int64_t distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *p,
-			const struct ck_env *env, const char *now, const char *first)
+static int64_t pointer_distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *p,
+				const struct ck_env *env, const char *now, const char *first)
 {
 	if (!now)
 		return NO_POINTER;
@@ -162,7 +162,7 @@ static int64_t distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *
 		return 0;
 	if (p->target == CKGEN_OF_CALL &&
 	    (now < (const char *)env || now > (const char *)env + env->head.size))
-		refuse(pe, run, "the parameter", p->name, "does not point into its call any more");
+		refuse_to_pack(pe, run, "the parameter", p->name, "does not point into its call any more");
 	return now - first;
 }
 
@@ -186,7 +186,7 @@ static void detach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 		if (env) {
 			memcpy(&now, opened_at(run, o, p), sizeof now);
 			memcpy(&first, in + p->at, sizeof first);
-			d = distance(pe, run, p, env, now, first);
+			d = pointer_distance(pe, run, p, env, now, first);
 		}
 		memcpy(opened_at(run, o, p), &d, sizeof d);
 	}
@@ -256,9 +256,9 @@ static void run_prepare(struct pe *pe, CkGenRun *run)
 	const struct ck_obj *obj = run->obj;
 
 	if (run->thread || run->posted)
-		refuse(pe, run, "its", run->thread ? "thread" : "call",
-		       run->thread ? "has a stack" : "waits for buffers");
-	for (const CkGenOpened *o = place_of(run)->open; o; o = o->up)
+		refuse_to_pack(pe, run, "its", run->thread ? "thread" : "call",
+			       run->thread ? "has a stack" : "waits for buffers");
+	for (const CkGenOpened *o = run_place(run)->open; o; o = o->up)
 		detach(pe, run, o);
 	own_alone(pe, run); /* then no pointer leads into the shared message */
 	set_env(run, for_others(pe, obj, running_of(run).now.env));
@@ -311,7 +311,7 @@ static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
 	const struct kept_running r = running_of(run);
 	struct run_image i = {
 		.up = number_of(s, run->up), .what = body->entry, .at = run->at, .found = run->found,
-		.inner = run->inner, .n_parts = run->n_parts, .turn = turn_of(s, run), .entry = r.now.entry,
+		.inner = run->inner, .n_parts = run->n_parts, .turn = waiting_turn(s, run), .entry = r.now.entry,
 		.joins = run->joins, .special = run->special, .has_own = run->env, .has_running = r.now.env,
 	};
 
@@ -383,18 +383,18 @@ struct reader {
 	size_t left;
 };
 
-_Noreturn static void damaged(const struct reader *r)
+_Noreturn static void image_damaged(const struct reader *r)
 {
 	csd_abort(r->pe, "the image of an element of %s that has come is damaged",
 		  r->obj->coll->type->name);
 }
 
-static const void *get(struct reader *r, size_t bytes)
+static const void *image_get(struct reader *r, size_t bytes)
 {
 	const char *p = r->at;
 
 	if (CkGen_align(bytes) > r->left)
-		damaged(r);
+		image_damaged(r);
 	r->at += CkGen_align(bytes);
 	r->left -= CkGen_align(bytes);
 	return p;
@@ -406,11 +406,11 @@ static struct ck_env *get_call(struct reader *r)
 	struct ck_env head;
 
 	if (r->left < sizeof head)
-		damaged(r);
+		image_damaged(r);
 	memcpy(&head, r->at, sizeof head);
 	if (head.head.size < sizeof head || head.entry >= type->n_entries)
-		damaged(r);
-	const struct ck_env *from = get(r, head.head.size);
+		image_damaged(r);
+	const struct ck_env *from = image_get(r, head.head.size);
 	struct ck_env *env = (struct ck_env *)csd_msg_alloc(r->pe, head.head.size);
 
 	env->head.route = head.head.route;
@@ -434,7 +434,7 @@ static const CkGenBody *body_of(const struct reader *r, const struct run_image *
 	else if (!up && type->bodies && (uint32_t)i->what < (uint32_t)type->n_entries)
 		body = type->bodies[i->what];
 	if (!body || i->at >= (uint32_t)body->n_places || i->inner < -1 || i->inner >= body->n_slots)
-		damaged(r);
+		image_damaged(r);
 	return body;
 }
 
@@ -473,7 +473,7 @@ static void attach_all(struct pe *pe, CkGenRun *run)
 	struct kept_running k;
 
 	ck_of(pe)->unpacked = NULL;
-	attach(pe, run, place_of(run)->open);
+	attach(pe, run, run_place(run)->open);
 	k = running_of(run);
 	k.unpacked = ck_of(pe)->unpacked;
 	memcpy(run->running, &k, sizeof k);
@@ -482,15 +482,15 @@ static void attach_all(struct pe *pe, CkGenRun *run)
 
 static CkGenRun *get_run(struct reader *r, CkGenRun *const *runs, uint32_t n)
 {
-	const struct run_image *i = get(r, sizeof *i);
+	const struct run_image *i = image_get(r, sizeof *i);
 
 	if (i->up >= (int32_t)n)
-		damaged(r);
+		image_damaged(r);
 	CkGenRun *up = i->up < 0 ? NULL : runs[i->up];
 	const CkGenBody *body = body_of(r, i, up);
 	CkGenRun *run = run_new(r->pe, r->obj, body);
 
-	memcpy(run + 1, get(r, body->bytes - sizeof *run), body->bytes - sizeof *run);
+	memcpy(run + 1, image_get(r, body->bytes - sizeof *run), body->bytes - sizeof *run);
 	run->up = up;
 	run->at = i->at;
 	run->found = i->found;
@@ -509,8 +509,8 @@ static CkGenRun *get_run(struct reader *r, CkGenRun *const *runs, uint32_t n)
 static void wait_again(struct reader *r, struct sdag *s, CkGenRun *const *by_turn, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && by_turn[i]; i++) {
-		if (!place_of(by_turn[i])->wanted)
-			damaged(r);
+		if (!run_place(by_turn[i])->wanted)
+			image_damaged(r);
 		sdag_wait(s, by_turn[i]);
 	}
 }
@@ -523,10 +523,10 @@ static void get_runs(struct reader *r, struct sdag *s, uint32_t n)
 		struct run_image image;
 
 		if (r->left < sizeof image)
-			damaged(r);
+			image_damaged(r);
 		memcpy(&image, r->at, sizeof image);
 		if (image.turn >= (int32_t)n)
-			damaged(r);
+			image_damaged(r);
 		runs[i] = get_run(r, runs, i);
 		if (image.turn >= 0)
 			runs[n + (uint32_t)image.turn] = runs[i];
@@ -541,11 +541,11 @@ static void check_sum(struct reader *r)
 	uint64_t sum;
 
 	if (r->left < CkGen_align(sizeof sum))
-		damaged(r);
+		image_damaged(r);
 	r->left -= CkGen_align(sizeof sum);
 	memcpy(&sum, r->at + r->left, sizeof sum);
 	if (sum != cmi_hash(CMI_HASH_START, r->at, r->left))
-		damaged(r);
+		image_damaged(r);
 }
 
 void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
@@ -556,11 +556,11 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 	if (!n)
 		return;
 	check_sum(&r);
-	memcpy(&image, get(&r, sizeof image), sizeof image);
+	memcpy(&image, image_get(&r, sizeof image), sizeof image);
 	struct sdag *s = sdag_of(pe, obj);
 
 	if (image.n_runs > n / sizeof(struct run_image))
-		damaged(&r);
+		image_damaged(&r);
 	get_runs(&r, s, image.n_runs);
 	for (uint32_t i = 0; i < image.n_kept; i++) {
 		struct ck_env *env = get_call(&r);
@@ -568,5 +568,5 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 		msg_fifo_push(&s->kept[env->entry], &env->head);
 	}
 	if (r.left)
-		damaged(&r);
+		image_damaged(&r);
 }

@@ -24,17 +24,17 @@ struct sync_call {
 
 enum { H_ANSWER };
 
-static struct slots *calls_of(const struct pe *pe) { return ck_state(pe, PART_SYNC); }
+static struct slots *sync_calls(const struct pe *pe) { return ck_state(pe, PART_SYNC); }
 
 static struct sync_call *call_at(const struct pe *pe, uint32_t no)
 {
-	return slot_at(calls_of(pe), no);
+	return slot_at(sync_calls(pe), no);
 }
 
 static uint32_t call_open(struct pe *pe, const CkGenChare *chare, int entry,
 			  const CkElement *callee)
 {
-	uint32_t no = slot_take(calls_of(pe), "calls that wait for their answers");
+	uint32_t no = slot_take(sync_calls(pe), "calls that wait for their answers");
 
 	if (no > (UINT32_MAX - (uint32_t)pe->id) / (uint32_t)pe->node->job->n_pes)
 		csd_abort(pe, "no room for %u calls that wait for their answers", no);
@@ -66,7 +66,7 @@ uint32_t sync_ask(struct pe *pe, const CkGenChare *chare, int entry, const CkEle
 	return slot;
 }
 
-static struct ck_env *await_answer(struct pe *pe, uint32_t slot)
+static struct ck_env *sync_await(struct pe *pe, uint32_t slot)
 {
 	struct ck_env *env;
 
@@ -74,7 +74,7 @@ static struct ck_env *await_answer(struct pe *pe, uint32_t slot)
 	while (!(env = call_at(pe, slot)->answer))
 		CthSuspend();
 	call_at(pe, slot)->thread = NULL;
-	slot_give(calls_of(pe), slot);
+	slot_give(sync_calls(pe), slot);
 	return env;
 }
 
@@ -92,7 +92,7 @@ static void *message_of(struct pe *pe, const CkGenEntry *e, struct ck_env *env)
 
 void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *reply)
 {
-	struct ck_env *env = await_answer(pe, slot);
+	struct ck_env *env = sync_await(pe, slot);
 
 	if (e->reply_message) {
 		void *msg = message_of(pe, e, env);
@@ -133,7 +133,7 @@ static bool answer_fits(const CkGenEntry *e, const struct ck_env *env)
 
 static const char *answer_misfit(const struct pe *pe, const struct ck_env *env)
 {
-	const uint32_t n = calls_of(pe)->n;
+	const uint32_t n = sync_calls(pe)->n;
 	const struct sync_call *call =
 		env->slot && env->slot < n ? call_at(pe, (uint32_t)env->slot) : NULL;
 
@@ -211,12 +211,12 @@ static bool sync_answer(struct pe *pe, struct ck_obj *obj, struct ck_env *env, b
 
 static void sync_pe_start(struct pe *pe)
 {
-	calls_of(pe)->bytes = sizeof(struct sync_call);
+	sync_calls(pe)->bytes = sizeof(struct sync_call);
 }
 
 static void sync_describe(struct pe *pe, struct csd_told *to)
 {
-	for (uint32_t i = 1; i < calls_of(pe)->n; i++) {
+	for (uint32_t i = 1; i < sync_calls(pe)->n; i++) {
 		const struct sync_call *c = call_at(pe, i);
 
 		if (!c->thread || c->answer)
@@ -232,7 +232,7 @@ static void sync_describe(struct pe *pe, struct csd_told *to)
 /* Free the slots; calls of threads that the end of the job has dropped may still be in them. */
 static void sync_pe_stop(struct pe *pe)
 {
-	slots_free(calls_of(pe));
+	slots_free(sync_calls(pe));
 }
 
 static const struct ck_handler handlers[] = {

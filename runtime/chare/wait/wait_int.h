@@ -150,7 +150,7 @@ void run_put_back(struct pe *pe, CkGenRun *run);
 /* ---- bodies.c -------------------------------------------------------------------------------- */
 
 static inline CkGenSlot *slots_of(CkGenRun *run) { return (CkGenSlot *)(void *)(run + 1); }
-static inline const CkGenPlace *place_of(const CkGenRun *run)
+static inline const CkGenPlace *run_place(const CkGenRun *run)
 {
 	return &run->body->places[run->at];
 }

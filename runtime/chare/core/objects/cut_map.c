@@ -34,7 +34,7 @@ static int search(const uint64_t *at, int lo, int hi, uint64_t place)
 }
 
 /* How many of the first PEs have places, if the others have none; else 0. */
-static int count_runs(const uint64_t *at, int n_pes)
+static int cuts_count_runs(const uint64_t *at, int n_pes)
 {
 	int n = 0;
 
@@ -58,7 +58,7 @@ struct cuts *cuts_new(const uint64_t *at, int n_pes)
 	int32_t *guess = (int32_t *)(void *)(k->at + n + 1);
 
 	k->n_pes = n_pes;
-	k->n_runs = count_runs(at, n_pes);
+	k->n_runs = cuts_count_runs(at, n_pes);
 	k->shift = shift;
 	k->guess = guess;
 	memcpy(k->at, at, (n + 1) * sizeof *at);

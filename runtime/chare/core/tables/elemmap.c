@@ -39,7 +39,7 @@ void elemmap_add(struct elemmap *m, struct elem_key k, uint32_t no)
 }
 
 /* The distance of a slot from the one where a search begins. */
-static uint32_t distance(const struct elemmap *m, uint32_t from, uint32_t to)
+static uint32_t slot_distance(const struct elemmap *m, uint32_t from, uint32_t to)
 {
 	return to >= from ? to - from : to + (m->size - from);
 }
@@ -53,7 +53,7 @@ void elemmap_remove(struct elemmap *m, struct elemmap_slot *s)
 	for (uint32_t i = hole; m->slot[i = elemmap_behind(m, i)].no;) {
 		const uint32_t start = elemmap_start(m, elemmap_key(&m->slot[i]));
 
-		if (distance(m, start, i) < distance(m, hole, i))
+		if (slot_distance(m, start, i) < slot_distance(m, hole, i))
 			continue;
 		m->slot[hole] = m->slot[i];
 		hole = i;

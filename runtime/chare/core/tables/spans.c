@@ -13,7 +13,7 @@ void spans_free(struct spans *s)
 }
 
 /* The first span that ends after that number: the number is in it, or in none. */
-static uint32_t find(const struct spans *s, int root, uint64_t no)
+static uint32_t span_find(const struct spans *s, int root, uint64_t no)
 {
 	uint32_t low = 0, high = s->n;
 
@@ -29,26 +29,26 @@ static uint32_t find(const struct spans *s, int root, uint64_t no)
 	return low;
 }
 
-static bool holds(const struct spans *s, uint32_t i, int root, uint64_t no)
+static bool span_holds(const struct spans *s, uint32_t i, int root, uint64_t no)
 {
 	return i < s->n && s->list[i].root == root && s->list[i].from <= no;
 }
 
 bool spans_has(const struct spans *s, int root, uint64_t no)
 {
-	return holds(s, find(s, root, no), root, no);
+	return span_holds(s, span_find(s, root, no), root, no);
 }
 
 bool spans_has_root(const struct spans *s, int root)
 {
-	const uint32_t i = find(s, root, 0);
+	const uint32_t i = span_find(s, root, 0);
 
 	return i < s->n && s->list[i].root == root;
 }
 
 uint64_t spans_last(const struct spans *s, int root)
 {
-	const uint32_t i = find(s, root, UINT64_MAX);
+	const uint32_t i = span_find(s, root, UINT64_MAX);
 
 	return i && s->list[i - 1].root == root ? s->list[i - 1].to - 1 : 0;
 }
@@ -61,7 +61,7 @@ static void spans_put(struct spans *s, uint32_t i, struct span what)
 	s->quick = NULL;
 }
 
-static void drop(struct spans *s, uint32_t i)
+static void span_drop(struct spans *s, uint32_t i)
 {
 	memmove(s->list + i, s->list + i + 1, (--s->n - i) * sizeof *s->list);
 	s->quick = NULL;
@@ -83,15 +83,15 @@ static void set_quick(struct spans *s, uint32_t i)
 
 bool spans_add(struct spans *s, int root, uint64_t no)
 {
-	const uint32_t i = find(s, root, no);
+	const uint32_t i = span_find(s, root, no);
 	const bool behind = i && s->list[i - 1].root == root && s->list[i - 1].to == no;
 	const bool before = i < s->n && s->list[i].root == root && s->list[i].from == no + 1;
 
-	if (holds(s, i, root, no))
+	if (span_holds(s, i, root, no))
 		return false;
 	if (behind && before) {
 		s->list[i - 1].to = s->list[i].to;
-		drop(s, i);
+		span_drop(s, i);
 	} else if (behind) {
 		s->list[i - 1].to++;
 	} else if (before) {
@@ -105,14 +105,14 @@ bool spans_add(struct spans *s, int root, uint64_t no)
 
 bool spans_take(struct spans *s, int root, uint64_t no)
 {
-	const uint32_t i = find(s, root, no);
+	const uint32_t i = span_find(s, root, no);
 	struct span *at;
 
-	if (!holds(s, i, root, no))
+	if (!span_holds(s, i, root, no))
 		return false;
 	at = &s->list[i];
 	if (at->from == no && at->to == no + 1) {
-		drop(s, i);
+		span_drop(s, i);
 	} else if (at->from == no) {
 		at->from++;
 	} else if (at->to == no + 1) {

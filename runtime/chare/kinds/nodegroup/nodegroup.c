@@ -29,7 +29,7 @@ struct nodegroup {
 	 * acquire load of the PE that constructs, so that PE sees the message and the type. */
 	_Atomic(struct ck_env *) announced;
 	/* Whether it has been announced here. The release store that sets it pairs with the acquire load
-	 * in call_misfit: a call from another node may be checked by a PE that has not used the
+	 * in nodegroup_call_misfit: a call from another node may be checked by a PE that has not used the
 	 * nodegroup. */
 	_Atomic bool typed;
 	struct ck_obj *half;        /* while the constructor runs: for the PE that runs it */
@@ -93,7 +93,7 @@ static struct nodegroup *nodegroup_add(struct pe *pe, uint64_t id)
 }
 
 /* Find a nodegroup. The first PE that names it adds it. */
-static struct nodegroup *get(struct pe *pe, uint64_t id)
+static struct nodegroup *nodegroup_get(struct pe *pe, uint64_t id)
 {
 	struct nodegroups *all = nodegroups_of(pe);
 	struct nodegroup *g = nodegroup_find(all, id);
@@ -179,7 +179,7 @@ struct csd_gate *nodegroup_gate(struct pe *pe, const struct cmi_msg *m)
 
 	if (m->handler != ck_handler(pe, PART_NODEGROUP, H_CALL))
 		return NULL;
-	struct nodegroup *g = get(pe, env->coll);
+	struct nodegroup *g = nodegroup_get(pe, env->coll);
 
 	if (g->birth.closed)
 		return &g->birth;
@@ -220,7 +220,7 @@ static void nodegroup_pe_stop(struct pe *pe)
 static void nodegroup_call_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	struct nodegroup *g = get(pe, env->coll);
+	struct nodegroup *g = nodegroup_get(pe, env->coll);
 	bool exclusive = entry_flags(g, env) & CKGEN_EXCLUSIVE;
 
 	struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
@@ -242,7 +242,8 @@ static void call_here(struct pe *pe, struct ck_env *env)
 static void nodegroup_immediate_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	struct ck_obj *obj = atomic_load_explicit(&get(pe, env->coll)->obj, memory_order_acquire);
+	struct ck_obj *obj =
+		atomic_load_explicit(&nodegroup_get(pe, env->coll)->obj, memory_order_acquire);
 
 	if (obj)
 		deliver_to(pe, obj, env, false);
@@ -335,7 +336,7 @@ CkProxy CkGen_newNodegroup(const CkGenChare *chare, void *payload)
 
 static void nodegroup_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env)
 {
-	struct nodegroup *g = get(pe, env->coll);
+	struct nodegroup *g = nodegroup_get(pe, env->coll);
 
 	coll_set_type(&g->coll, type);
 	atomic_store_explicit(&g->typed, true, memory_order_release);
@@ -391,7 +392,7 @@ static struct ck_obj *branch_of(struct pe *pe, struct nodegroup *g)
 static void nodegroup_born(struct pe *pe, const CkGenChare *type, uint64_t id)
 {
 	(void)type;
-	branch_of(pe, get(pe, id));
+	branch_of(pe, nodegroup_get(pe, id));
 }
 
 static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, const CkElement *e)
@@ -423,7 +424,7 @@ static struct ck_obj *branch_in(const struct cmi_msg *m)
 	return (struct ck_obj *)(uintptr_t)((const struct ck_env *)m)->coll;
 }
 
-static uint64_t turn_of(struct cmi_msg *m)
+static uint64_t filing_turn(struct cmi_msg *m)
 {
 	return ((CkReductionMsg *)payload_of((struct ck_env *)m))->reserved;
 }
@@ -453,7 +454,7 @@ static void nodegroup_contribution_arrived(struct pe *pe, struct cmi_msg *m)
 		msg_fifo_move(&all, &g->early);
 		while (all.head) {
 			m = msg_fifo_pop(&all);
-			if (turn_of(m) == g->n_filed)
+			if (filing_turn(m) == g->n_filed)
 				file_contribution(pe, g, m);
 			else
 				msg_fifo_push(&g->early, m);
@@ -517,7 +518,7 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 }
 
 /* A nodegroup is unknown until it has been announced everywhere. */
-static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
+static const char *nodegroup_call_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 	const struct nodegroup *g = nodegroup_find(nodegroups_of(pe), env->coll);
@@ -527,25 +528,25 @@ static const char *call_misfit(struct pe *pe, const struct cmi_msg *m)
 	return shape_call_of(pe, &g->coll, env);
 }
 
-static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
+static const char *nodegroup_bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const int system = m->flags & (CMI_F_SYSTEM | CMI_F_EXPEDITED);
 
 	if (system == CMI_F_SYSTEM)
 		return "its flags are wrong for such a message";
-	return shape_alone(pe, m) ? shape_alone(pe, m) : call_misfit(pe, m);
+	return shape_alone(pe, m) ? shape_alone(pe, m) : nodegroup_call_misfit(pe, m);
 }
 
 static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.node.call", nodegroup_call_arrived,
-		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = call_misfit },
+		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = nodegroup_call_misfit },
 		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
 			   .shape = { CK_SHAPE_COLL, .may = CSD_F_QUEUEING | CMI_F_SYSTEM, CK_SEAL_CALL,
-				      CK_SHAPE_ROOT, .ways = { CSD_DOWN }, .misfit = bcast_misfit } },
+				      CK_SHAPE_ROOT, .ways = { CSD_DOWN }, .misfit = nodegroup_bcast_misfit } },
 	[H_IMMEDIATE] = { "ck.node.immediate", nodegroup_immediate_arrived,
 			  .shape = { .least = sizeof(struct ck_env), .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
-				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = call_misfit } },
+				     .may = CSD_F_QUEUEING, CK_SEAL_CALL, .misfit = nodegroup_call_misfit } },
 	[H_CONTRIBUTE] = { "ck.node.contribute", nodegroup_contribution_arrived, .apart = false },
 };
 static void give_branch(const CkGenChare *chare, const CkCallback *cb, void *msg,

@@ -38,7 +38,7 @@ struct announcement {
 
 static struct idmap *announcements(const struct pe *pe) { return ck_state(pe, PART_PLACE); }
 
-static int root_of(uint64_t id) { return (int)(id >> 32); }
+static int group_root(uint64_t id) { return (int)(id >> 32); }
 
 /* In the tree of a nodegroup each node is reached once. The children on other nodes come first. */
 static int n_children(const struct pe *pe, const CkGenChare *type, int root)
@@ -69,12 +69,12 @@ static void send_about_group(struct pe *pe, int dst_pe, int handler, uint8_t fla
 /* Not expedited: what was sent to the same PE before goes first. */
 static void send_born(struct pe *pe, uint64_t id, const CkGenChare *type)
 {
-	for (int i = 0; i < n_children(pe, type, root_of(id)); i++)
-		send_about_group(pe, csd_tree_child(pe, root_of(id), i), H_BORN, 0, id, type);
+	for (int i = 0; i < n_children(pe, type, group_root(id)); i++)
+		send_about_group(pe, csd_tree_child(pe, group_root(id), i), H_BORN, 0, id, type);
 }
 
 /* This PE's subtree knows. */
-static void known(struct pe *pe, uint64_t id, struct idmap_slot *at)
+static void subtree_knows(struct pe *pe, uint64_t id, struct idmap_slot *at)
 {
 	struct announcement *a = (struct announcement *)at->value;
 
@@ -93,7 +93,7 @@ static void known(struct pe *pe, uint64_t id, struct idmap_slot *at)
  * which lets messages go that find it. Model: announce.pml, announce_arrived */
 static void announce(struct pe *pe, const CkGenChare *type, struct ck_env *env, int parent)
 {
-	const int root = root_of(env->coll), n = n_children(pe, type, root);
+	const int root = group_root(env->coll), n = n_children(pe, type, root);
 	struct announcement *a = cmi_alloc(sizeof *a, "a group");
 
 	*a = (struct announcement){ parent, n, parent < 0 ? csd_hold(pe) : 0, type };
@@ -109,7 +109,7 @@ static void answer_if_alone(struct pe *pe, uint64_t id)
 	struct idmap_slot *at = idmap_find(announcements(pe), id);
 
 	if (!((const struct announcement *)at->value)->n_missing)
-		known(pe, id, at);
+		subtree_knows(pe, id, at);
 }
 
 void announce_arrived(struct pe *pe, struct cmi_msg *m)
@@ -131,7 +131,7 @@ void known_arrived(struct pe *pe, struct cmi_msg *m)
 		csd_abort(pe, "message from PE %d answers no announcement", m->src_pe);
 	csd_msg_free(pe, m);
 	if (--((struct announcement *)at->value)->n_missing == 0)
-		known(pe, id, at);
+		subtree_knows(pe, id, at);
 }
 
 void born_arrived(struct pe *pe, struct cmi_msg *m)

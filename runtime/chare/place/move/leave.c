@@ -82,7 +82,7 @@ struct leave_msg {
 };
 
 /* Before everything that is queued, once the running handler has ended. */
-static void ask(struct pe *pe, struct stay *s)
+static void send_leave(struct pe *pe, struct stay *s)
 {
 	struct leave_msg *m = ck_msg_new(pe, PART_PLACE, H_LEAVE, CMI_F_EXPEDITED, sizeof *m);
 
@@ -94,7 +94,7 @@ static void ask(struct pe *pe, struct stay *s)
 static void ask_to_leave(struct pe *pe, struct stay *s)
 {
 	obj_odd(s->obj, OBJ_LEAVING);
-	ask(pe, s);
+	send_leave(pe, s);
 }
 
 static void threads_over(struct pe *pe, struct ck_obj *obj)
@@ -198,7 +198,7 @@ static void tell_gone(struct pe *pe, const struct stay *s, struct travel *t)
 	travel_send(pe, t->seat != NOWHERE ? t->seat : stay_home(pe, s), t);
 }
 
-static void finish(struct pe *pe, struct stay *s)
+static void finish_leaving(struct pe *pe, struct stay *s)
 {
 	struct travel *t;
 
@@ -230,9 +230,9 @@ static void maybe_finish(struct pe *pe, struct stay *s)
 	if (!s->leaving || !s->go || s->n_flushes || s->asked)
 		return;
 	if (call_coll_of(s->coll)->walks)
-		ask(pe, s);
+		send_leave(pe, s);
 	else
-		finish(pe, s);
+		finish_leaving(pe, s);
 }
 
 /* Where the element goes home or nowhere, nobody gets a lease again. */
@@ -248,7 +248,7 @@ static void recall(struct pe *pe, struct stay *s)
 
 /* Leases are recalled once home keeps the element's calls. Else a holder's next call, by way of
  * home, could overtake its last one that went straight. Model: move.pml, begin_to_leave */
-static void begin(struct pe *pe, struct stay *s)
+static void begin_leaving(struct pe *pe, struct stay *s)
 {
 	const int home = stay_home(pe, s);
 	struct where_msg w = stay_about(s, WHERE_WANT);
@@ -268,7 +268,7 @@ static void begin_at_rest(struct pe *pe, struct stay *s)
 {
 	if (s->obj)
 		tell_rests(pe, s->obj);
-	begin(pe, s);
+	begin_leaving(pe, s);
 }
 
 static void stay_after_all(struct pe *pe, struct stay *s)
@@ -303,10 +303,11 @@ void stay_gone(struct pe *pe, struct ck_obj *obj, int seat)
 	s->n_contributed = obj->n_contributed;
 	s->pending = false;
 	if (!s->leaving && !s->asked)
-		begin(pe, s);
+		begin_leaving(pe, s);
 }
 
-_Noreturn static void broken(struct pe *pe, const struct collection *c, const struct where_msg *w)
+_Noreturn static void leave_broken(struct pe *pe, const struct collection *c,
+				   const struct where_msg *w)
 {
 	char index[96];
 
@@ -350,7 +351,7 @@ void stay_arrived(struct pe *pe, struct collection *c, const struct where_msg *w
 		return;
 	}
 	if (!s || !s->leaving || (w->kind == WHERE_GO ? s->go : !s->n_flushes))
-		broken(pe, c, w);
+		leave_broken(pe, c, w);
 	if (w->kind == WHERE_GO) {
 		s->go = true;
 		recall(pe, s);

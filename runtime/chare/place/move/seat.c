@@ -251,7 +251,7 @@ bool seat_end(struct pe *pe, struct collection *c, CkIndex i, uint32_t n, struct
 /* ---- contributions --------------------------------------------------------------------------- */
 
 /* The messages that wait are sorted by number. */
-static void keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
+static void stub_keep_early(struct pe *pe, struct stub *s, struct ck_env *env)
 {
 	struct cmi_msg **p = &s->early;
 
@@ -291,7 +291,7 @@ void seat_arrived(struct pe *pe, struct cmi_msg *m)
 
 	if (!s)
 		csd_misfit(pe, m, "it comes from an element that is not away from this PE");
-	keep_early(pe, s, env);
+	stub_keep_early(pe, s, env);
 	/* Filing may free the stub: a handler that a result starts may let the element leave again. */
 	while ((s = stub_of(c, i)) && s->early &&
 	       (uint32_t)((struct ck_env *)s->early)->refnum == s->n_filed)
@@ -320,7 +320,7 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
 
 	env->refnum = (int32_t)s->n_sent++;
 	env->head.src_pe = pe->id;
-	keep_early(pe, s, env);
+	stub_keep_early(pe, s, env);
 }
 
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m)

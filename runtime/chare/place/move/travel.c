@@ -248,10 +248,14 @@ static void send_packed(struct pe *pe, int dst_pe, struct travel *t)
 	csd_send(pe, dst_pe, m);
 }
 
-static bool is_pe(const struct pe *pe, int64_t n) { return n >= 0 && n < pe->node->job->n_pes; }
+static bool names_a_pe(const struct pe *pe, int64_t n)
+{
+	return n >= 0 && n < pe->node->job->n_pes;
+}
 
 /* A call of this element, as it could have come by itself. */
-static const char *call_misfit(struct pe *pe, const struct packed *p, const struct cmi_msg *m)
+static const char *packed_call_misfit(struct pe *pe, const struct packed *p,
+				      const struct cmi_msg *m)
 {
 	const struct collection *c = coll_get(pe, p->coll);
 	const struct ck_env *env = (const struct ck_env *)m;
@@ -260,7 +264,7 @@ static const char *call_misfit(struct pe *pe, const struct packed *p, const stru
 	    m->handler != ck_handler(pe, PART_PLACE, H_DESTROY) &&
 	    m->handler != ck_handler(pe, PART_PLACE, H_INSERT) && !is_told(pe, m))
 		return "it carries something that is not a call";
-	if (!is_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) ||
+	if (!names_a_pe(pe, m->src_pe) || (m->flags & CMI_F_REMOTE) ||
 	    ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m)))
 		return "it carries a call that nobody can have sent";
 	csd_check(pe, m);
@@ -283,7 +287,7 @@ static const char *call_unpack(struct pe *pe, const struct packed *p, const char
 	m->src_pe = c.src_pe;
 	m->word = c.word;
 	memcpy(m + 1, at + sizeof c, c.size - sizeof *m);
-	why = call_misfit(pe, p, m);
+	why = packed_call_misfit(pe, p, m);
 	if (why)
 		csd_misfit(pe, &p->head, why);
 	msg_fifo_push(to, m);
@@ -325,7 +329,7 @@ static const char *image_unpack(struct obj_calls *k, const char *at, size_t n)
 	return at + CkGen_align(n);
 }
 
-static struct travel *unpack(struct pe *pe, struct collection *c, const struct packed *p)
+static struct travel *travel_unpack(struct pe *pe, struct collection *c, const struct packed *p)
 {
 	struct travel *t = travel_new(c, p->index);
 	const char *at = (const char *)p + CkGen_align(sizeof *p);
@@ -369,7 +373,7 @@ static void check_arrival(struct pe *pe, const struct collection *c, const struc
 struct travel *travel_read(struct pe *pe, struct collection *c, const struct packed *p)
 {
 	check_arrival(pe, c, p);
-	return unpack(pe, c, p);
+	return travel_unpack(pe, c, p);
 }
 
 /* ---- what may come from other processes ------------------------------------------------------ */
@@ -402,11 +406,11 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 
 	if (holders_bytes(p->n_holders) > (size_t)(end - at))
 		return "its parts do not lie within it";
-	if (p->seat != NOWHERE && !is_pe(pe, p->seat))
+	if (p->seat != NOWHERE && !names_a_pe(pe, p->seat))
 		return "it names a PE that does not exist";
 	for (uint32_t i = 0; i < p->n_holders; i++) {
 		memcpy(&holder, at + i * sizeof holder, sizeof holder);
-		if (!is_pe(pe, holder))
+		if (!names_a_pe(pe, holder))
 			return "it names a PE that does not exist";
 	}
 	at += holders_bytes(p->n_holders);

@@ -157,7 +157,7 @@ static void closing_maybe_answer(struct pe *pe, struct closing *x)
 		send_closing(pe, csd_tree_parent(pe, 0), w);
 }
 
-static void to_children(struct pe *pe, const struct where_msg *w)
+static void closing_tell_children(struct pe *pe, const struct where_msg *w)
 {
 	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
 		send_closing(pe, csd_tree_child(pe, 0, i), *w);
@@ -209,7 +209,7 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 	case WHERE_WAVE:
 		csd_chatter(pe);
 		wave_open(&x->wave, (uint32_t)w->index.v[0]);
-		to_children(pe, w);
+		closing_tell_children(pe, w);
 		closing_maybe_answer(pe, x);
 		break;
 	case WHERE_SUM:
@@ -218,7 +218,7 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		closing_maybe_answer(pe, x);
 		break;
 	case WHERE_VERDICT:
-		to_children(pe, w);
+		closing_tell_children(pe, w);
 		x->open = !w->index.v[1];
 		x->asked = false;
 		/* Two waves agreed; the previous one was the first of the two. */

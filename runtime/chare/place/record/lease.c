@@ -157,7 +157,8 @@ static __attribute__((noinline)) int address_slow(struct pe *pe, struct collecti
 }
 
 /* Separate, because a call with a lease needs none of the other function's registers. */
-static int address(struct pe *pe, struct collection *c, struct call_route *r, struct ck_env *env)
+static int lease_address(struct pe *pe, struct collection *c, struct call_route *r,
+			 struct ck_env *env)
 {
 	struct elemmap_slot *s = env->flags & CK_ENV_UNPLACED ? NULL :
 				 elemmap_find(&((struct ways *)r)->at, elem_key_of_place(env->place));
@@ -167,16 +168,16 @@ static int address(struct pe *pe, struct collection *c, struct call_route *r, st
 	s->no |= WAY_USED;
 	return way_pe(s->no);
 }
-_Static_assert(offsetof(struct ways, route) == 0, "address takes one for the other");
+_Static_assert(offsetof(struct ways, route) == 0, "lease_address takes one for the other");
 
-static bool batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
-		    uint64_t bytes)
+static bool lease_batched(struct pe *pe, struct collection *c, struct call_route *r, uint64_t place,
+			  uint64_t bytes)
 {
 	return !elemmap_find(&((struct ways *)r)->at, elem_key_of_place(place)) &&
 	       call_batched_below(pe, c, r, place, bytes);
 }
 
-static const struct call_stop stop = { ROUTE_MOVED, false, address, batched };
+static const struct call_stop stop = { ROUTE_MOVED, false, lease_address, lease_batched };
 
 static void send_held(struct pe *pe, struct msg_fifo *held, int to)
 {
@@ -237,8 +238,8 @@ static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r
 	tell_where(pe, w->head.src_pe, flush);
 }
 
-_Noreturn static void broken(struct pe *pe, const struct collection *c, const struct where_msg *w,
-			     const char *what)
+_Noreturn static void lease_broken(struct pe *pe, const struct collection *c,
+				   const struct where_msg *w, const char *what)
 {
 	char index[96];
 
@@ -302,22 +303,22 @@ void route_arrived(struct pe *pe, struct collection *c, const struct where_msg *
 		break;
 	case WHERE_GRANT:
 		if (way != WAY_WAITS)
-			broken(pe, c, w, "grants a lease that nobody asked for, of");
+			lease_broken(pe, c, w, "grants a lease that nobody asked for, of");
 		granted(pe, c, w->index, r, w->head.src_pe);
 		break;
 	case WHERE_DENY:
 		if (way != WAY_WAITS)
-			broken(pe, c, w, "denies a lease that nobody asked for, of");
+			lease_broken(pe, c, w, "denies a lease that nobody asked for, of");
 		denied(pe, c, w->index, r);
 		break;
 	case WHERE_RECALL:
 		if (way == WAY_CLEAN_HOME || (way >= WAY_LEASE && way_pe(way) != w->head.src_pe))
-			broken(pe, c, w, "recalls a lease that it has not given, of");
+			lease_broken(pe, c, w, "recalls a lease that it has not given, of");
 		recalled(pe, c, r, w);
 		break;
 	case WHERE_LEASE_AGAIN:
 		if (way >= WAY_LEASE)
-			broken(pe, c, w, "gives a second lease of");
+			lease_broken(pe, c, w, "gives a second lease of");
 		if (way == WAY_CLEAN_HOME)
 			r->no = way_lease(w->head.src_pe);
 		else if (!r)

@@ -22,14 +22,14 @@ static bool is_wanted(const struct cmi_msg *m, const void *arg)
 				(env->index.v[2] ^ w->index.v[2])) : env->place == w->place;
 }
 
-static struct wanted wanted(const struct pe *pe, const struct collection *c, CkIndex i)
+static struct wanted calls_wanted(const struct pe *pe, const struct collection *c, CkIndex i)
 {
 	return (struct wanted){ pe, c, i, c->sparse ? 0 : index_place(c, i) };
 }
 
 void travel_take_queued(struct pe *pe, struct travel *t)
 {
-	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
+	const struct wanted w = calls_wanted(pe, coll_get(pe, t->coll), t->index);
 	struct msg_fifo queued;
 
 	csd_queue_take(pe, is_wanted, &w, &queued);
@@ -43,7 +43,7 @@ static bool is_wanted_copy(const struct cmi_msg *m, const void *arg)
 
 void travel_drop_queued(struct pe *pe, const struct travel *t)
 {
-	const struct wanted w = wanted(pe, coll_get(pe, t->coll), t->index);
+	const struct wanted w = calls_wanted(pe, coll_get(pe, t->coll), t->index);
 	struct msg_fifo queued;
 
 	if (!csd_queue_has(pe, is_wanted_copy, &w)) /* taking sorts the queue */
@@ -54,7 +54,7 @@ void travel_drop_queued(struct pe *pe, const struct travel *t)
 
 bool has_queued(struct pe *pe, const struct collection *c, CkIndex i)
 {
-	const struct wanted w = wanted(pe, c, i);
+	const struct wanted w = calls_wanted(pe, c, i);
 
 	return csd_queue_has(pe, is_wanted, &w);
 }

@@ -127,7 +127,7 @@ void batch_arrived(struct pe *pe, struct cmi_msg *head)
 }
 
 /* Errors in an image name the message that brought it. */
-static struct packed *image_of(const struct batch_msg *m, char *at)
+static struct packed *batch_image(const struct batch_msg *m, char *at)
 {
 	struct packed *p = (struct packed *)(void *)at;
 	const uint64_t size = p->head.size;
@@ -146,7 +146,7 @@ void batch_packed_arrived(struct pe *pe, struct cmi_msg *head)
 	if (bulk_waits(c, head))
 		return;
 	for (uint32_t i = 0; i < m->n; i++) {
-		const struct packed *p = image_of(m, at);
+		const struct packed *p = batch_image(m, at);
 
 		bulk_take(c, travel_read(pe, c, p));
 		at += p->head.size;

@@ -139,7 +139,8 @@ static void leave_tables(struct pe *pe, struct ck_obj *obj)
 		seat_leave(pe, obj);
 }
 
-static void leave(struct pe *pe, struct bulk *b, struct going *g, struct ck_obj *obj, int to)
+static void leave_in_bulk(struct pe *pe, struct bulk *b, struct going *g, struct ck_obj *obj,
+			  int to)
 {
 	struct collection *c = obj->coll;
 	struct travel *t = travel_new(c, obj->index);
@@ -178,7 +179,7 @@ static void part(struct pe *pe, struct collection *c, struct bulk *b, struct goi
 		if (to == pe->id)
 			all[n_stay++] = all[i];
 		else
-			leave(pe, b, g, all[i], to);
+			leave_in_bulk(pe, b, g, all[i], to);
 	}
 	b->stay = all;
 	b->n_stay = n_stay;

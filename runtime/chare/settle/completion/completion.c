@@ -107,7 +107,7 @@ static void completion_pe_stop(struct pe *pe)
 	}
 }
 
-static int root_of(const struct completion *c)
+static int completion_root(const struct completion *c)
 {
 	return (int)(c->id >> 32);
 }
@@ -119,7 +119,7 @@ static struct completion *completion_add(struct pe *pe, uint64_t id)
 	if (!(uint32_t)id || id >> 32 >= (uint64_t)pe->node->job->n_pes)
 		csd_abort(pe, "a CkCompletion was used that CkCompletionCreate has not made");
 	c->id = id;
-	if (root_of(c) == pe->id) {
+	if (completion_root(c) == pe->id) {
 		c->root = cmi_alloc_zero(1, sizeof *c->root, "a completion detector");
 		*c->root = (struct root){ .pe = pe, .c = c };
 	}
@@ -178,7 +178,7 @@ static struct completion_msg *message(struct pe *pe, const struct completion *c,
 
 /* ---- the root -------------------------------------------------------------------------------- */
 
-static void ask_all(struct root *r)
+static void completion_ask_all(struct root *r)
 {
 	struct completion_msg *m = message(r->pe, r->c, COMPLETION_ASK, sizeof *m);
 
@@ -192,7 +192,7 @@ static void time_over(void *arg)
 	struct root *r = arg;
 
 	r->pe->n_processed++;
-	ask_all(r);
+	completion_ask_all(r);
 }
 
 static void ask_later(struct root *r)
@@ -251,7 +251,7 @@ static void completion_wave_over(struct root *r, const struct sums *s, bool chan
 	r->have_before = all;
 	r->before = *s;
 	if (all && s->consumed >= s->produced)
-		ask_all(r);
+		completion_ask_all(r);
 	else if (changed)
 		ask_later(r);
 }
@@ -264,7 +264,7 @@ static void tell_parent(struct pe *pe, struct completion *c)
 		root_changed(c->root);
 		return;
 	}
-	csd_send(pe, csd_tree_parent(pe, root_of(c)),
+	csd_send(pe, csd_tree_parent(pe, completion_root(c)),
 		 &message(pe, c, COMPLETION_CHANGED, sizeof(struct completion_msg))->head);
 }
 
@@ -280,7 +280,7 @@ static void no_longer(struct pe *pe, struct completion *c)
 /* When all children have answered, add this PE's current counts, and send the sums up. */
 static void completion_maybe_answer(struct pe *pe, struct completion *c)
 {
-	if (!wave_is_in(pe, &c->wave, root_of(c)))
+	if (!wave_is_in(pe, &c->wave, completion_root(c)))
 		return;
 	struct sums s = c->own;
 
@@ -295,12 +295,12 @@ static void completion_maybe_answer(struct pe *pe, struct completion *c)
 
 	m->sums = s;
 	m->changed = c->changed;
-	csd_send(pe, csd_tree_parent(pe, root_of(c)), &m->head);
+	csd_send(pe, csd_tree_parent(pe, completion_root(c)), &m->head);
 }
 
 static void completion_ask(struct pe *pe, struct completion *c, int32_t prio)
 {
-	int root = root_of(c);
+	int root = completion_root(c);
 
 	c->prio = prio;
 	c->asked = true;
@@ -345,7 +345,7 @@ static void completion_begin(struct pe *pe, struct completion *c, const struct c
 	r->finished = s->finished;
 	c->prio = s->m.prio;
 	fire_callback(r, &s->started);
-	ask_all(r);
+	completion_ask_all(r);
 }
 
 static void completion_arrived(struct pe *pe, struct cmi_msg *head)
@@ -394,7 +394,7 @@ void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
 	s->started = started;
 	s->all_produced = all_produced;
 	s->finished = finished;
-	csd_send(pe, root_of(d), &s->m.head);
+	csd_send(pe, completion_root(d), &s->m.head);
 }
 
 void CkCompletionProduce(CkCompletion c, long n)
