@@ -110,14 +110,14 @@ field between "field.ci:5:.*A: a field between .*a.* and .*b.* is missing in .*p
 	'int a; double x, b; char *c;'
 field before_a_pointer "field.ci:6:.*A: a field between .*b.* and .*c.* is missing in .*pup A" \
 	'int a; double b; int x; char *c;'
-field behind_the_last "field.ci:6:.*A: a field behind .*c.* is missing in .*pup A" \
+field behind_the_last "field.ci:6:.*A: a field after .*c.* is missing in .*pup A" \
 	'int a; double b; char *c; int x;'
 field hidden_in_padding "ck_A_has_a_field_that_is_missing_in_pup_A" 'int a; int x; double b; char *c;'
 field hidden_in_padding_place "field.ci:[45]:.*error: missing initializer for field" 'int a; short x; short b;' '    int a;
     short b;'
 field hidden_at_the_end "field.ci:4:.*error: missing initializer for field" 'double a; char b; char x;' \
 	'    double a; char b;'
-field swapped "field.ci:5:.*A: .*b.* stands before .*a.* in the struct" 'double b; int a; char *c;'
+field swapped "field.ci:5:.*A: .*b.* comes before .*a.* in the struct" 'double b; int a; char *c;'
 field unknown "field.ci:6:.*no member named .c" 'int a; double b; char *d;'
 field other_number "field.ci:4:.*error: .*incompatible pointer type" 'float a; double b; char *c;'
 field unsigned_number "field.ci:4:.*error: pointer targets .* differ in signedness" 'unsigned a; double b; char *c;'
@@ -126,7 +126,7 @@ field array_for_pointer "field.ci:4:.*error: .*incompatible pointer type" 'int a
 field array_type "field.ci:4:.*A: .*a.* is an array or a pointer behind a typedef" 'row a;' '    row a;'
 field pointer_type "field.ci:4:.*A: .*a.* is an array or a pointer behind a typedef" 'handle a;' '    handle a;'
 field skipped_array "field.ci:4:.*A: .*a.* is an array; write .*skip a\[\]" 'int a[2];' '    skip a;'
-field skipped_number "field.ci:4:.*A: .*a.* is no array; write .*skip a" 'int a;' '    skip a[];'
+field skipped_number "field.ci:4:.*A: .*a.* is not an array; write .*skip a" 'int a;' '    skip a[];'
 field count "field.ci:5:.*error: request for member .m" 'int a; int *b;' '    int a;
     int *b [self->a.m];'
 printf '#include "field.decl.h"\nstruct A { int a; };\nvoid A_on_arrived(A *self) { (void)self; }\n' >"$tmp/uncalled.c"
