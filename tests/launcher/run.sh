@@ -332,14 +332,15 @@ fact "a slow reader gets everything" eval '[ $rc = 0 ] && [ $(wc -l <"$dir/out")
 yes_head() { timeout -k 1 10 "$CKRUN" -n 3 yes | head -2; return "${PIPESTATUS[0]}"; }
 outcome yes_head </dev/null
 fact "a closed reader ends the job quietly with 141" soon 141 ""
+moaned() {
+	ended 9 "aborted with code 9" && tail -1 "$dir/err" | grep -q "^ckrun: " && grep -q "^node: line 299$" "$dir/err"
+}
 run -n 4 "$NODE" join fence moan 300 abort 9
 fact "all nodes abort at once: ckrun's line comes behind the back-trace, whole" \
-	eval 'ended 9 "aborted with code 9" && tail -1 "$dir/err" | grep -q "^ckrun: " &&
-	grep -q "^node: line 299$" "$dir/err"'
+	moaned
 run -n 1 "$NODE" join fence hold moan 300 abort 9
 fact "a back-trace that ckrun finds together with the abort comes before its line, whole" \
-	eval 'ended 9 "aborted with code 9" && tail -1 "$dir/err" | grep -q "^ckrun: " &&
-	grep -q "^node: line 299$" "$dir/err"'
+	moaned
 run -n 2 sh -c '[ $PMI_RANK = 1 ] || sleep 9; echo last words; exit 3'
 fact "last words come before ckrun's line" \
 	eval 'ended 3 "exit code 3" && grep -qx "last words" "$dir/out"'
