@@ -502,7 +502,8 @@ static void the_programs_own_messages_travel(void)
 		Own_alloc(SIZE_MAX - 8);
 		CHECK(!"returned");
 	}
-	CHECK(strncmp(mock.aborted, "Own_alloc: ", 11) == 0 && strstr(mock.aborted, " bytes are too many"));
+	CHECK(strncmp(mock.aborted, "Own_alloc: ", 11) == 0);
+	CHECK(strstr(mock.aborted, " bytes are too many"));
 }
 
 static void calls_wait_for_their_condition(void)
