@@ -141,8 +141,8 @@ static void check_doubled(struct checker *c, const struct ci_chare *chare, struc
 	if (c->ci->had_directive)
 		return;
 	if (same_params(first, e))
-		ci_error(c->ci, e->tok->at, "take one of them out",
-			 "entry method '%s' is declared twice, first in line %d", e->name,
+		ci_error(c->ci, e->tok->at, "remove one of them",
+			 "entry method '%s' is declared twice, first on line %d", e->name,
 			 first->tok->line);
 	else
 		ci_error(c->ci, e->tok->at, "give it another name",
@@ -197,8 +197,8 @@ static void check_module(struct checker *c)
 {
 	for (const struct ci_item *x = c->module->externs; x != NULL; x = x->next) {
 		if (strcmp(x->name, c->module->name) == 0)
-			ci_error(c->ci, x->tok->at, "take it out",
-				 "module '%s' names itself as extern", x->name);
+			ci_error(c->ci, x->tok->at, "remove it",
+				 "module '%s' declares itself as extern", x->name);
 	}
 	for (struct ci_pup *x = c->module->pups; x != NULL; x = x->next)
 		check_pup(c, x);

@@ -53,19 +53,19 @@ static const struct conflict conflicts[] = {
 	 CI_REDUCTION_TARGET | CI_CREATEHERE | CI_CREATEHOME | CI_IMMEDIATE,
 	 "keep one: a [local] entry method is called as a function, there is no message; it may "
 	 "return a value"},
-	{CI_INLINE, CI_THREADED, "keep one: what may wait cannot run inside its caller"},
+	{CI_INLINE, CI_THREADED, "keep one: an entry that may wait cannot run inside its caller"},
 	{CI_INLINE, CI_SYNC, "keep sync: its caller waits for the answer anyway"},
 	{CI_INLINE, CI_WHEN, "keep when: such a call may have to wait"},
 	{CI_INLINE, CI_AGGREGATE, "keep one: inline calls at once, aggregate sends later"},
 	{CI_SYNC, CI_REDUCTION_TARGET,
 	 "write two entry methods: a reduction does not wait for an answer"},
-	{CI_SYNC, CI_AGGREGATE, "take aggregate out: the caller waits, so its call cannot"},
+	{CI_SYNC, CI_AGGREGATE, "remove aggregate: the caller waits, so its call is sent at once"},
 	{CI_WHEN, CI_REDUCTION_TARGET,
-	 "take when out, and keep the result in the chare's struct until its turn comes"},
+	 "remove when, and keep the result in the chare's struct until its turn comes"},
 	{CI_IMMEDIATE, CI_THREADED | CI_SYNC | CI_WHEN | CI_EXCLUSIVE | CI_AGGREGATE,
-	 "take immediate out: such a handler runs at once, between others, and cannot wait"},
+	 "remove immediate: such a handler runs at once, between others, and cannot wait"},
 	{CI_EXCLUSIVE, CI_THREADED,
-	 "take threaded out: a thread that waits would keep the nodegroup from everyone"},
+	 "remove threaded: a waiting thread would block the nodegroup for all PEs"},
 	{CI_CREATEHERE, CI_CREATEHOME, "keep one: the element is created in one place"},
 	{CI_EXPEDITED, CI_AGGREGATE, "keep one: an aggregated call waits for others"},
 };
@@ -77,11 +77,11 @@ static bool check_conflicts(struct checker *c, const struct ci_entry *e)
 
 		if ((e->attrs & x->one) && (e->attrs & x->others))
 			return refuse(c, e, x->one, x->help,
-				      ci_fmt(c->ci, "and [%s] do not go together",
+				      ci_fmt(c->ci, "and [%s] cannot be combined",
 					     names[lowest(e->attrs & x->others)]));
 	}
 	if ((e->attrs & CI_STACKSIZE) && !(e->attrs & CI_THREADED) && e->body == NULL)
-		return refuse(c, e, CI_STACKSIZE, "write [threaded, stacksize=...], or take it out",
+		return refuse(c, e, CI_STACKSIZE, "write [threaded, stacksize=...], or remove it",
 			      "is for threads: other handlers run on the PE's own stack");
 	return true;
 }
@@ -94,21 +94,22 @@ enum {
 
 static const struct { unsigned flag, kinds; const char *help, *why; } places[] = {
 	{CI_EXCLUSIVE, 1 << CI_NODEGROUP,
-	 "take it out: the handlers of this chare run one at a time anyway",
+	 "remove it: the handlers of this chare run one at a time anyway",
 	 "is for a nodegroup, whose handlers run on all PEs of a node"},
 	{CI_IMMEDIATE, 1 << CI_NODEGROUP, "write [expedited]: served before everything queued",
 	 "is for a nodegroup"},
-	{CI_CREATEHERE, 1 << CI_ARRAY, "take it out",
+	{CI_CREATEHERE, 1 << CI_ARRAY, "remove it",
 	 "is for an array, whose elements may be missing"},
-	{CI_CREATEHOME, 1 << CI_ARRAY, "take it out",
+	{CI_CREATEHOME, 1 << CI_ARRAY, "remove it",
 	 "is for an array, whose elements may be missing"},
-	{CI_AGGREGATE, COLLECTIONS, "take it out", "is for an array, a group or a nodegroup"},
+	{CI_AGGREGATE, COLLECTIONS, "remove it", "is for an array, a group or a nodegroup"},
 	{CI_WHENIDLE, 1 << CI_ARRAY | 1 << CI_GROUP, "move it into a group or an array",
 	 "is for an array or a group"},
 	{CI_ARRIVAL, 1 << CI_ARRAY, "move it into an array; CkDirect_createHandle is for other chares",
 	 "is for an array, whose elements are the ends of named channels"},
-	{CI_CHANNEL, 1 << CI_ARRAY, "take it out", "is for an array, whose elements call each other again and again"},
-	{CI_LOCAL, COLLECTIONS, "take it out: the chare may live on any PE",
+	{CI_CHANNEL, 1 << CI_ARRAY, "remove it",
+	 "is for an array, whose elements call each other again and again"},
+	{CI_LOCAL, COLLECTIONS, "remove it: the chare may live on any PE",
 	 "is for an array, a group or a nodegroup"},
 };
 
@@ -124,10 +125,10 @@ static bool check_places(struct checker *c, const struct ci_chare *chare, const 
 		return refuse(c, e, demand,
 			      ci_fmt(c->ci, "write 'entry %s();', and send what it needs in '%s'",
 				     chare->name, e->name),
-			      "has nothing to give to the constructor's parameters");
+			      "has no values for the constructor's parameters");
 	if ((e->attrs & CI_WHEN) && chare->kind == CI_NODEGROUP && !(e->attrs & CI_EXCLUSIVE))
 		return refuse(c, e, CI_WHEN, "write [exclusive, when(...)]",
-			      "of a nodegroup reads what other PEs may be changing");
+			      "of a nodegroup reads fields that other PEs may be changing");
 	return true;
 }
 
@@ -144,23 +145,23 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 
 	if (q->kind == CI_PARAM_NOCOPY && e->ctor) {
 		ci_error(c->ci, q->tok->at,
-			 ci_fmt(c->ci, "take '%s' out, or send it to an entry method", word),
+			 ci_fmt(c->ci, "remove '%s', or send it to an entry method", word),
 			 "a constructor's parameters are copied");
 		return false;
 	}
 	if (q->kind == CI_PARAM_MESSAGE && (bad = e->attrs & no_message) != 0)
 		return refuse(c, e, bad, "write the message's members as parameters",
-			      "does not go with a message: there is none to be given away");
+			      "cannot be combined with a message: these calls send none");
 	if (q->kind == CI_PARAM_REDUCTION && (bad = e->attrs & no_result) != 0)
 		return refuse(c, e, bad, bad & (CI_WHEN | CI_SYNC) ?
-			      "write CkDataMsg *m, which is a message" : "take it out",
-			      "does not go with CkReductionMsg, which belongs to the runtime");
+			      "write CkDataMsg *m, which is a message" : "remove it",
+			      "cannot be combined with CkReductionMsg, which belongs to the runtime");
 	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & (no_nocopy | no_posted)) != 0)
-		return refuse(c, e, bad, ci_fmt(c->ci, "take '%s' out", word),
-			      ci_fmt(c->ci, "does not go with the %s array '%s'", word, q->name));
+		return refuse(c, e, bad, ci_fmt(c->ci, "remove '%s'", word),
+			      ci_fmt(c->ci, "cannot be combined with the %s array '%s'", word, q->name));
 	if (q->type.class_ == CI_PUP && (e->attrs & CI_CHANNEL))
 		return refuse(c, e, CI_CHANNEL, "send its fields as plain values and arrays",
-			      ci_fmt(c->ci, "does not go with '%s', which a pup function packs", q->name));
+			      ci_fmt(c->ci, "cannot be combined with '%s', which a pup function packs", q->name));
 	return true;
 }
 
@@ -222,7 +223,7 @@ static bool check_condition_token(struct checker *c, const struct ci_entry *e,
 	if (strcmp(t->s, "=") == 0 || twice)
 		return condition_error(c, t, twice ? "change it in the handler" :
 				       "write == to compare; change it in the handler",
-				       "a condition must not change anything: it is asked again and "
+				       "a condition must not change anything: it is evaluated again and "
 				       "again");
 	if (t->kind == TOK_DIRECTIVE || (t->kind == TOK_BAD && *t->s != '\'') ||
 	    strcmp(t->s, ";") == 0 || strcmp(t->s, "{") == 0 || strcmp(t->s, "}") == 0)
@@ -250,7 +251,7 @@ static bool check_condition(struct checker *c, const struct ci_entry *e)
 static bool answer_error(struct checker *c, const struct ci_entry *e, const char *help)
 {
 	ci_error(c->ci, e->answer.tok->at, help,
-		 "the answer of '%s' travels: it cannot be '%s%s'", e->name, e->answer.text,
+		 "the answer of '%s' is sent: it cannot be '%s%s'", e->name, e->answer.text,
 		 e->answer.stars == 0 ? "" : e->answer.stars == 1 ? " *" : " **");
 	return false;
 }

@@ -159,7 +159,7 @@ static bool check_param_type(struct checker *c, const struct ci_entry *e, struct
 		return false;
 	if (q->kind == CI_PARAM_NOCOPY && type->class_ == CI_PUP) {
 		ci_error(c->ci, q->tok->at,
-			 q->posted ? "take 'nocopypost' out" : "take 'nocopy' out",
+			 q->posted ? "remove 'nocopypost'" : "remove 'nocopy'",
 			 "'%s' is packed by a function, so it is copied", q->name);
 		return false;
 	}
@@ -173,7 +173,7 @@ static bool check_alone(struct checker *c, const struct ci_entry *e, const struc
 		return true;
 	ci_error(c->ci, q->tok->at, q->kind == CI_PARAM_MESSAGE ?
 		 "move the other parameters into the message, or the message's members into the "
-		 "parameters" : "take the other parameters out",
+		 "parameters" : "remove the other parameters",
 		 "'%s *%s' must be the only parameter", q->type.text, q->name);
 	return false;
 }
@@ -292,7 +292,7 @@ static void check_special(struct checker *c, const struct ci_chare *chare, struc
 	bool main_ctor = e->ctor && chare->kind == CI_MAINCHARE;
 
 	if (e->ctor && (e->attrs & ~CI_NOTRACE) != 0)
-		ci_error(c->ci, e->tok->at, "take the attribute out",
+		ci_error(c->ci, e->tok->at, "remove the attribute",
 			 "the constructor of '%s' cannot have attributes", chare->name);
 	else if (main_ctor && q != NULL && q->kind != CI_PARAM_ARGS)
 		ci_error(c->ci, q->tok->at,

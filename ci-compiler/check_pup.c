@@ -30,7 +30,7 @@ static void check_chare_pup(struct checker *c, const struct ci_pup *x)
 	static const char *const kinds[] = {"main chare", "array", "group", "chare", "nodegroup"};
 
 	if (x->chare->kind != CI_ARRAY)
-		ci_error(c->ci, x->tok->at, "take it out: only elements of arrays move",
+		ci_error(c->ci, x->tok->at, "remove it: only elements of arrays move",
 			 "%s '%s' is not packed: it stays where it was created",
 			 kinds[x->chare->kind], x->name);
 }
@@ -63,9 +63,9 @@ static void check_type_pup(struct checker *c, const struct ci_pup *x)
 				x->name, x->name),
 			 "message '%s' has packing functions of its own", x->name);
 	else if (strncmp(x->name, "Ck", 2) == 0 || strncmp(x->name, "CProxy", 6) == 0)
-		ci_error(c->ci, x->tok->at, "take it out", "'%s' is copied as it is", x->name);
+		ci_error(c->ci, x->tok->at, "remove it", "'%s' is copied as it is", x->name);
 	else if (x->on_arrived != NULL)
-		ci_error(c->ci, x->on_arrived->at, "take it out; unpacking can derive the rest",
+		ci_error(c->ci, x->on_arrived->at, "remove it; unpacking can derive the rest",
 			 "only elements of arrays arrive, and '%s' is a type", x->name);
 }
 
@@ -95,7 +95,7 @@ static bool is_no_value(struct checker *c, const struct ci_pup_field *f)
 {
 	static const struct { const char *name, *help; } bound[] = {
 		{"CkDirectHandle", "destroy the channel before the element moves, and skip the field"},
-		{"CkNcpyBuffer", "skip the field, and make the buffer anew in on_arrived"},
+		{"CkNcpyBuffer", "skip the field, and make a new buffer in on_arrived"},
 	};
 	const char *name = f->type.text;
 
@@ -118,11 +118,11 @@ static bool is_no_value(struct checker *c, const struct ci_pup_field *f)
 static void check_value(struct checker *c, struct ci_pup_field *f)
 {
 	if (f->memory != CI_PUP_MALLOC)
-		ci_error(c->ci, f->type.tok->at, "take the word out",
+		ci_error(c->ci, f->type.tok->at, "remove the word",
 			 "'rdma' and 'direct' are for memory that a field points to, and '%s' is not a pointer",
 			 f->name);
 	else if (f->type.const_)
-		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "take 'const' out, or skip '%s'", f->name),
+		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "remove 'const', or skip '%s'", f->name),
 			 "'%s' cannot be unpacked: it is constant", f->name);
 	else if (!is_no_value(c, f) && check_value_type(c, &f->type))
 		f->kind = f->type.class_ == CI_PUP ? CI_PUP_OBJECTS :
@@ -172,7 +172,7 @@ static bool check_used(struct checker *c, const struct ci_pup *x, const struct c
 		ci_error(c->ci, name->at, "pack it, too", "'%s' is skipped, and how many values '%s' points "
 			 "to depends on it", name->s, f->name);
 	else if (used->type.stars != 0 && !before)
-		ci_error(c->ci, name->at, "use fields without a star, or pointers that stand before it",
+		ci_error(c->ci, name->at, "use fields without a star, or pointers before it",
 			 "'%s' is unpacked after '%s', and how many values '%s' points to depends on it",
 			 name->s, f->name, f->name);
 	else
@@ -202,7 +202,7 @@ static void check_field(struct checker *c, const struct ci_pup *x, struct ci_pup
 	const struct ci_pup_field *first = find_field(x, f->name);
 
 	if (first != f) {
-		ci_error(c->ci, f->tok->at, "take one of them out", "'%s' is listed twice, first in line %d",
+		ci_error(c->ci, f->tok->at, "remove one of them", "'%s' is listed twice, first on line %d",
 			 f->name, first->tok->line);
 		return;
 	}

@@ -39,9 +39,9 @@ static void check_body(struct checker *c, const struct ci_chare *chare, struct c
 		       "a nodegroup's branch serves several PEs at once, so its entry methods "
 		       "have no bodies here");
 	else if (at != NULL)
-		refuse(c, e, at, "take it out: what waits returns to its caller at once, and answers "
+		refuse(c, e, at, "remove it: a body returns to its caller at once, and answers "
 		       "through a CkCallback parameter",
-		       ci_fmt(c->ci, "[%s] does not go with a body", at->s));
+		       ci_fmt(c->ci, "[%s] cannot be combined with a body", at->s));
 	else if (e->awaited != NULL)
 		refuse(c, e, e->awaited, "name an entry method without a body",
 		       ci_fmt(c->ci, "'%s' has a body (line %d), so no 'when' can wait for it",
@@ -55,9 +55,9 @@ static void check_awaited(struct checker *c, struct ci_entry *e)
 	const struct ci_tok *at = has_any(e, no);
 
 	if (at != NULL)
-		refuse(c, e, at, ci_fmt(c->ci, "take it out: a 'when' (line %d) waits for '%s', which has "
+		refuse(c, e, at, ci_fmt(c->ci, "remove it: a 'when' (line %d) waits for '%s', which has "
 					"no handler", e->awaited->line, e->name),
-		       ci_fmt(c->ci, "[%s] does not go with 'when %s(...)'", at->s, e->name));
+		       ci_fmt(c->ci, "[%s] cannot be combined with 'when %s(...)'", at->s, e->name));
 }
 
 /* ---- one `when` -------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void check_call_params(struct checker *c, struct ci_entry *from, struct c
 	}
 	if (!same_params(a->params, a->entry->params))
 		refuse(c, from, a->tok, "repeat its parameters as they are declared",
-		       ci_fmt(c->ci, "'%s' has other parameters in line %d", a->entry->name,
+		       ci_fmt(c->ci, "'%s' has other parameters on line %d", a->entry->name,
 			      a->entry->tok->line));
 }
 
@@ -105,7 +105,7 @@ static void check_number(struct checker *c, struct ci_entry *from, const struct 
 	refuse(c, from, a->number.from,
 	       ci_fmt(c->ci, "make an integer the first parameter, as in '%s(int iter%s)'",
 		      a->entry->name, q != NULL ? ", ..." : ""),
-	       ci_fmt(c->ci, "'%s' has no number to be chosen by", a->entry->name));
+	       ci_fmt(c->ci, "'%s' has no number to select by", a->entry->name));
 }
 
 /* A body sees the parameters of all calls of its `when`, so their names must differ. */

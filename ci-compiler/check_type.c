@@ -51,7 +51,7 @@ static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkQdMsg", "write it as the only parameter: CkQdMsg *m"},
 	{"CkArrayCreatedMsg", "write it as the only parameter: CkArrayCreatedMsg *m"},
 	{"CkMessage", "write it as the only parameter: CkMessage *m"},
-	{"CkMigrateMessage", "take this entry out: elements stay where they were created"},
+	{"CkMigrateMessage", "remove this entry: elements stay where they were created"},
 	{"CProxy_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
 	{"CProxySection_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
 	{"CkEntryOptions", "send its numbers: it may point to a priority"},

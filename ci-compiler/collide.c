@@ -139,7 +139,7 @@ static void add_chare(struct made_list *l, const struct ci_chare *c)
 		{"_ckLocalBranch", GROUPS, "is the member of this PE or node"},
 		{"_ckSection", COLLECTION, "makes a section"},
 		{"_ckSectionOf", COLLECTION, "makes a section of several collections"},
-		{"_nextLocal", ARRAY, "goes through the elements of this PE"},
+		{"_nextLocal", ARRAY, "iterates over the elements of this PE"},
 		{"_insert", ARRAY, "inserts an element"},
 		{"_beginInserting", ARRAY, "begins inserting"},
 		{"_doneInserting", ARRAY, "ends inserting"},
@@ -177,8 +177,8 @@ static void add_message(struct made_list *l, const struct ci_message *x)
 		{"_waitFuture", true, true, "waits for a message of this type"},
 		{"_sendToCallback", true, true, "sends the message to a callback"},
 		{"_pup", true, true, "packs a message that an element keeps"},
-		{"_toMessage", true, false, "makes a CkMessage of it"},
-		{"_fromMessage", true, false, "makes it of a CkMessage"},
+		{"_toMessage", true, false, "converts it to a CkMessage"},
+		{"_fromMessage", true, false, "converts a CkMessage to it"},
 		{"_pack", false, true, "packs the message"},
 		{"_unpack", false, true, "unpacks the message"},
 	};
@@ -216,7 +216,7 @@ static void add_pup(struct made_list *l, const struct ci_pup *x)
 	if (x->on_arrived == NULL)
 		return;
 	made.name = ci_fmt(l->ci, "%s_on_arrived", x->name);
-	made.meaning = "is called where an element has come to";
+	made.meaning = "is called where an element has arrived";
 	add(l, made);
 }
 
@@ -264,7 +264,7 @@ static void report(struct checker *c, const struct made *first, const struct mad
 		return;
 	if (first->how != GENERATED && second->how != GENERATED)
 		ci_error(c->ci, second->tok->at, "choose another name",
-			 "'%s' is declared twice, first in line %d", second->name,
+			 "'%s' is declared twice, first on line %d", second->name,
 			 first->tok->line);
 	else
 		ci_error(c->ci, second->tok->at, help,
@@ -313,7 +313,7 @@ void check_modules(struct checker *c)
 		for (const struct ci_module *x = c->modules; x != m; x = x->next) {
 			if (strcmp(x->name, m->name) == 0)
 				ci_error(c->ci, m->tok->at, "choose another name",
-					 "module '%s' is declared twice, first in line %d", m->name,
+					 "module '%s' is declared twice, first on line %d", m->name,
 					 x->tok->line);
 		}
 	}

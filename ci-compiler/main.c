@@ -37,7 +37,7 @@ static const char help[] =
 	"Writes X.decl.h and X.def.h for each module X of a Chard interface file.\n"
 	"\n"
 	"  -o DIR      where to write (the current directory)\n"
-	"  -M          write nothing; print a make rule: the files made, and FILE.ci\n"
+	"  -M          write nothing; print a make rule: the output depends on FILE.ci\n"
 	"  --list      write nothing; print the modules, chares and entry methods\n"
 	"  --cpp       run the file through the C preprocessor, ${CC:-cc} -E, first, with\n"
 	"              -D NAME[=VALUE], -U NAME and -I DIR\n"
@@ -97,7 +97,7 @@ static int read_options(struct ci *ci, struct options *opt, int argc, char **arg
 
 		if (only_files || a[0] != '-') {
 			if (opt->file != NULL)
-				return usage_error("one file at a time, not also", a);
+				return usage_error("only one file at a time, not also", a);
 			opt->file = a;
 		} else if (strcmp(a, "--") == 0) {
 			only_files = true;
@@ -112,7 +112,7 @@ static int read_options(struct ci *ci, struct options *opt, int argc, char **arg
 	if (code != EXIT_SUCCESS)
 		return code;
 	if (opt->n_cpp_options != 0 && !opt->cpp)
-		return usage_error("only with --cpp:", opt->cpp_options[0]);
+		return usage_error("allowed only with --cpp:", opt->cpp_options[0]);
 	return opt->file != NULL ? EXIT_SUCCESS : usage_error("no .ci file given", "");
 }
 
@@ -135,7 +135,7 @@ static bool check_dir(const struct options *opt)
 	if (stat(opt->dir, &st) != 0)
 		ci_complain("-o %s: %s", opt->dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		ci_complain("-o %s: this is no directory", opt->dir);
+		ci_complain("-o %s: not a directory", opt->dir);
 	else
 		return true;
 	return false;

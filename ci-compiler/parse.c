@@ -84,7 +84,7 @@ static bool field(struct parser *p, const struct ci_type *type, struct ci_field 
 	if (p_is(p, "=")) {
 		ci_error(p->ci, p->t->at, in_message ? "set it after X_alloc" :
 			 "assign it in the main chare's constructor; all PEs get that value",
-			 "a value cannot be given here");
+			 "an initial value is not allowed here");
 		return false;
 	}
 	f->bad = false;
@@ -118,7 +118,7 @@ static bool readonly(struct parser *p)
 	for (struct ci_field *f = *list; f != NULL && message; f = f->next) {
 		if (f->type.stars == 1)
 			continue;
-		ci_error(p->ci, f->tok->at, "write 'readonly message M *m;', or take 'message' out",
+		ci_error(p->ci, f->tok->at, "write 'readonly message M *m;', or remove 'message'",
 			 "a readonly message is a pointer to one");
 		f->bad = true;
 	}
@@ -210,7 +210,7 @@ static bool message(struct parser *p)
 		return true;
 	if (packed != NULL)
 		ci_error(p->ci, packed->at,
-			 ci_fmt(p->ci, "take it out; or write 'message [packed] %s;', and the struct in C",
+			 ci_fmt(p->ci, "remove it; or write 'message [packed] %s;', and the struct in C",
 				m->name),
 			 "ckci packs the message '%s', since it knows the members", m->name);
 	if (!p_is(p, "{") && !p_missing(p, "'{' or ';'", NULL) && !p_is_basic_type(p))
@@ -225,12 +225,12 @@ static bool message(struct parser *p)
 static const struct { const char *name, *note, *refused; } libraries[] = {
 	{"CkMulticast", "sections need no manager", NULL},
 	{"CkFutures", "futures are in ck.h", NULL},
-	{"CkLoop", NULL, "take it out, and call an entry method of a nodegroup for each part of the loop"},
-	{"ComlibModule", NULL, "take it out; [aggregate] entry methods collect small calls"},
-	{"MeshStreamer", NULL, "take it out, and write [aggregate] for the entry method"},
-	{"NDMeshStreamer", NULL, "take it out, and write [aggregate] for the entry method"},
-	{"CommonLBs", NULL, "take it out: elements stay where they were created"},
-	{"EveryLB", NULL, "take it out: elements stay where they were created"},
+	{"CkLoop", NULL, "remove it, and call an entry method of a nodegroup for each part of the loop"},
+	{"ComlibModule", NULL, "remove it; [aggregate] entry methods collect small calls"},
+	{"MeshStreamer", NULL, "remove it, and write [aggregate] for the entry method"},
+	{"NDMeshStreamer", NULL, "remove it, and write [aggregate] for the entry method"},
+	{"CommonLBs", NULL, "remove it: elements stay where they were created"},
+	{"EveryLB", NULL, "remove it: elements stay where they were created"},
 	{NULL, NULL, NULL}
 };
 
@@ -370,7 +370,7 @@ struct refused {
 /* Charm++'s grammar lets a section begin with these words; ckci refuses them. */
 static const struct refused refused[] = {
 	{"namespace", true, "a namespace", "put the name in front of each name: ns_Foo"},
-	{"using", true, "'using'", "take it out"},
+	{"using", true, "'using'", "remove it"},
 	{"PUPable", true, "'PUPable' (objects packed by their class)",
 	 "write 'pup X;' and the function 'void X_pup(pup_er p, X *x)' in C"},
 	{"pupable", true, "'pupable' (objects packed by their class)",
@@ -500,7 +500,7 @@ static void sections(struct parser *p, const struct ci_tok *open)
 		}
 		if (p_is(p, "module") || p_is(p, "mainmodule")) {
 			ci_error(p->ci, p->t->at,
-				 ci_fmt(p->ci, "close '%s', opened in line %d, with '}' first; to "
+				 ci_fmt(p->ci, "close '%s', opened on line %d, with '}' first; to "
 					"use another module's chares write 'extern module foo;'",
 					p->module->name, open->line),
 				 "a module is not allowed inside a module");

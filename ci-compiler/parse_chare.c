@@ -102,9 +102,9 @@ static bool attribute_text(struct parser *p, struct ci_expr *e)
 bool p_stacksize(struct parser *p, struct ci_expr *e)
 {
 	if (!p_accept(p, "="))
-		return p_unexpected(p, "'='", "write the bytes: [threaded, stacksize=65536]");
+		return p_unexpected(p, "'='", "write the size in bytes: [threaded, stacksize=65536]");
 	return p_is(p, "]") || p_is(p, ",") || p_is(p, ";") ?
-	       p_unexpected(p, "the stack's bytes", "write [threaded, stacksize=65536]") :
+	       p_unexpected(p, "the stack's size", "write [threaded, stacksize=65536]") :
 	       p_expression(p, e);
 }
 
@@ -123,7 +123,7 @@ static bool attribute_value(struct parser *p, struct ci_entry *e, const struct c
 	if (!p_is(p, "="))
 		return true;
 	if (!e->bad)
-		ci_error(p->ci, p->t->at, "take it out", "the attribute '%s' has no value", name->s);
+		ci_error(p->ci, p->t->at, "remove it", "the attribute '%s' takes no value", name->s);
 	e->bad = true;
 	p->t++;
 	return p_expression(p, &ignored);
@@ -246,7 +246,7 @@ static bool method_name(struct parser *p, struct ci_chare *c, struct ci_entry *e
 static bool entry_name(struct parser *p, struct ci_chare *c, struct ci_entry *e)
 {
 	if (p_is(p, "~")) {
-		ci_error(p->ci, p->t->at, "take it out: free what the struct points to where you call "
+		ci_error(p->ci, p->t->at, "remove it: free what the struct points to where you call "
 			 "CkDestroy(self)",
 			 "a destructor is not an entry method");
 		return false;
@@ -290,7 +290,7 @@ static bool late_stacksize(struct parser *p, struct ci_entry *e)
 	if (!p_is(p, "stacksize"))
 		return true;
 	if (e->attrs & CI_STACKSIZE)
-		return p_unexpected(p, "';'", "take it out: the attributes have a stacksize");
+		return p_unexpected(p, "';'", "remove it: the attributes have a stacksize");
 	e->attrs |= CI_STACKSIZE;
 	for (int i = 0; i < CI_N_ATTRS; i++) {
 		if (CI_STACKSIZE == 1 << i)
@@ -306,7 +306,7 @@ static void after_params(struct parser *p, const struct ci_chare *c, struct ci_e
 	if (!p_is(p, "const"))
 		return;
 	ci_error(p->ci, p->t->at,
-		 ci_fmt(p->ci, "take it out: the handler gets the chare as '%s *self'", c->name),
+		 ci_fmt(p->ci, "remove it: the handler gets the chare as '%s *self'", c->name),
 		 "'const' is not allowed here");
 	e->bad = true;
 	p->t++;
@@ -387,7 +387,7 @@ static void other_member(struct parser *p, struct ci_chare *c)
 static void missing_brace(struct parser *p, const struct ci_chare *c)
 {
 	ci_error(p->ci, p->t->at,
-		 ci_fmt(p->ci, "write the '}' of '%s', opened in line %d, before it", c->name,
+		 ci_fmt(p->ci, "write the '}' of '%s', opened on line %d, before it", c->name,
 			c->tok->line),
 		 "'%s' is not allowed inside a chare", p->t->s);
 }
@@ -426,7 +426,7 @@ static bool chare_attribute(struct parser *p, const char *kind)
 {
 	if (!p_is(p, "migratable"))
 		p_later(p, p->t, ci_fmt(p->ci, "the %s attribute '%s'", kind, p->t->s),
-			"take it out");
+			"remove it");
 	p->t++;
 	return true;
 }

@@ -202,7 +202,7 @@ static struct ci_pup *packed(struct parser *p)
 
 	p->t += *tag != '\0';
 	if (p_is_basic_type(p) || p_is(p, "enum")) {
-		ci_error(p->ci, p->t->at, "take it out",
+		ci_error(p->ci, p->t->at, "remove it",
 			 "'%s' needs no packing: it is copied as it is", p->t->s);
 		return NULL;
 	}
@@ -217,7 +217,7 @@ static struct ci_pup *packed(struct parser *p)
 static bool packed_by_list(struct parser *p, struct ci_pup *x)
 {
 	if (x->open != NULL) {
-		ci_error(p->ci, p->t->at, "take one of them out", "'pup %s' has a second list; the first is in "
+		ci_error(p->ci, p->t->at, "remove one of them", "'pup %s' has a second list; the first is on "
 			 "line %d", x->name, x->open->line);
 		return false;
 	}

@@ -182,7 +182,7 @@ static bool named_type(struct parser *p, struct ci_type *type)
 	if (p->t->kind != TOK_NAME)
 		return p_unexpected(p, "a type", NULL);
 	if (ci_is_c_keyword(p->t->s)) {
-		ci_error(p->ci, p->t->at, "take it out: what is sent is a copy of the value",
+		ci_error(p->ci, p->t->at, "remove it: what is sent is a copy of the value",
 			 "'%s' is not allowed in a type here", p->t->s);
 		return false;
 	}
@@ -209,7 +209,7 @@ static bool type_or_reference(struct parser *p, struct ci_type *type)
 	if (!ok)
 		return false;
 	if (type->class_ == CI_USER && p_is_basic_type(p)) {
-		ci_error(p->ci, type->tok->at, "take it out", "'%s' is not allowed before '%s'",
+		ci_error(p->ci, type->tok->at, "remove it", "'%s' is not allowed before '%s'",
 			 type->text, p->t->s);
 		return false;
 	}
@@ -264,7 +264,7 @@ static bool name_operand(struct parser *p)
 			 "anything else before the call and pass it",
 			 "a length or size cannot %s",
 			 p_is(p, "(") ? "call a function" : p_is(p, "[") ?
-			 "look into an array" : "follow a pointer");
+			 "index an array" : "follow a pointer");
 		return false;
 	}
 	return true;
@@ -380,9 +380,9 @@ static bool param_rest(struct parser *p, struct ci_param *param, int n)
 		const char *word = param->posted ? "nocopypost" : "nocopy";
 
 		ci_error(p->ci, param->tok->at,
-			 ci_fmt(p->ci, "take it out, or write an array: 'int %s, %s %s %s[%s]'",
+			 ci_fmt(p->ci, "remove it, or write an array: 'int %s, %s %s %s[%s]'",
 				len, word, param->type.text, param->name, len),
-			 "%s is for arrays, and '%s' is none", word, param->name);
+			 "%s is for arrays, and '%s' is not one", word, param->name);
 		return false;
 	}
 	if (p_is(p, "=")) {

@@ -27,7 +27,7 @@ bool p_accept(struct parser *p, const char *word)
 static void directive_error(struct parser *p)
 {
 	if (p->ci->cpp)
-		ci_error(p->ci, p->t->at, "take it out", "a pragma has no effect in a .ci file");
+		ci_error(p->ci, p->t->at, "remove it", "a pragma has no effect in a .ci file");
 	else if (!p->ci->had_directive) /* one error for all directives */
 		ci_error(p->ci, p->t->at,
 			 "run ckci --cpp, with the -D and -I that belong to it; a C header is "

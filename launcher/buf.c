@@ -28,7 +28,7 @@ static void buf_make_room(struct launch_buf *b, size_t n)
 	size_t cap = b->cap ? b->cap : 4096;
 	while (cap - b->len < n)
 		cap *= 2;
-	b->data = launch_must_have(realloc(b->data, cap), "what the nodes say");
+	b->data = launch_must_have(realloc(b->data, cap), "messages of the nodes");
 	b->cap = cap;
 }
 

@@ -299,11 +299,11 @@ static int place(struct request *r, struct launch_hosts *h)
 
 	r->n_nodes = r->o->n_pes / r->o->ppn;
 	if (r->o->n_pes % r->o->ppn)
-		return launch_wrong("on several hosts all nodes have equally many PEs: -n %d is not a multiple "
-			"of --ppn %d",
+		return launch_wrong("on several hosts all nodes must have the same number of PEs: "
+			"-n %d is not a multiple of --ppn %d",
 				    r->o->n_pes, r->o->ppn);
 	if (r->o->progress)
-		return launch_wrong("--progress shows a job on one host; leave it out, or add --local");
+		return launch_wrong("--progress shows a job on one host; remove it, or add --local");
 	if (h->n == 0)
 		r->n_hosts = r->n_nodes < all ? r->n_nodes : all;
 	else

@@ -150,7 +150,7 @@ static int take_host(struct launch_hosts *h, const struct source *s, const char 
 	if (colon)
 		n = places_of(colon + 1, len - name_len - 1);
 	if (n < 0)
-		return wrong(s, "'%.*s' needs a number of slots from 1 to %d behind the colon", (int)len, text,
+		return wrong(s, "'%.*s' needs a number of slots from 1 to %d after the colon", (int)len, text,
 			     MAX_PLACES);
 	if (!is_name(text, name_len))
 		return wrong(s, "'%.*s' is not the name of a host", (int)len, text);

@@ -174,7 +174,8 @@ static char *stages_text(const struct launch_job *job, char *text, size_t cap)
 {
 	static const char *const names[STAGES] = {
 		[NOT_JOINED] = "not in the job yet", [MEETING] = "waiting for all nodes to meet",
-		[AT_WORK] = "at work", [STOPPED] = "stopped by a signal", [LEFT] = "through but not ended", [ENDED] = "ended",
+		[AT_WORK] = "at work", [STOPPED] = "stopped by a signal",
+		[LEFT] = "finished but not ended", [ENDED] = "ended",
 	};
 	size_t used = 0;
 	text[0] = '\0';
@@ -238,7 +239,7 @@ int launch_deadlines(struct launch_job *job)
 		launch_job_end(job, 124, job->o.grace_ms, NULL,
 			       "the job ran longer than --timeout %g s; it is ended (%s)",
 			       (double)job->o.timeout_ms / 1000,
-			       job->o.delegate ? "its nodes are not ours to ask"
+			       job->o.delegate ? "its nodes cannot be asked"
 					       : stages_text(job, stages, sizeof(stages)));
 		launch_signal_nodes(job, SIGTERM);
 	}

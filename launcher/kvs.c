@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char WHAT[] = "what the nodes publish";
+static const char WHAT[] = "values that the nodes publish";
 
 /** FNV-1a with 64 bits. */
 static size_t key_hash(const char *s)

@@ -56,13 +56,13 @@ void launch_progress_start(struct launch_job *job)
 
 	if (!job->o.progress || !can_rewrite(job->err->fd))
 		return;
-	struct launch_progress *p = launch_must_have(calloc(1, sizeof(*p)), "the line of progress");
+	struct launch_progress *p = launch_must_have(calloc(1, sizeof(*p)), "the progress line");
 	p->n_pes = job->o.n_pes;
 	p->fd = memfd_create("ckrun-progress", MFD_CLOEXEC);
 	if (p->fd < 0 || ftruncate(p->fd, (off_t)bytes))
-		launch_must_have(NULL, "the line of progress");
+		launch_must_have(NULL, "the progress line");
 	p->gauges = mmap(NULL, bytes, PROT_READ, MAP_SHARED, p->fd, 0);
-	launch_must_have(p->gauges == MAP_FAILED ? NULL : p->gauges, "the line of progress");
+	launch_must_have(p->gauges == MAP_FAILED ? NULL : p->gauges, "the progress line");
 	p->begun_ms = p->last.at_ms = launch_now_ms();
 	p->due_ms = p->begun_ms + EVERY_MS;
 	job->progress = p;

@@ -281,11 +281,11 @@ static bool has_room_for(struct launch_job *job)
 			       job->n_nodes, files, (double)nofile.rlim_max);
 	else if (job->o.n_pes > threads)
 		launch_job_end(job, 1, 0, NULL,
-			       "%d PEs need as many threads, and there may be %.0f (%s); nothing is started",
+			       "%d PEs need as many threads, and only %.0f are allowed (%s); nothing is started",
 			       job->o.n_pes, threads, limit);
 	else if ((double)job->n_nodes * BYTES_PER_NODE > memory)
 		launch_job_end(job, 1, 0, NULL,
-			       "%d nodes need at least %.0f MB of memory, and the host has %.0f; nothing "
+			       "%d nodes need at least %.0f MB of memory, but the host has %.0f; nothing "
 			       "is started",
 			       job->n_nodes, (double)job->n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6);
 	return job->phase == LAUNCH_RUNNING;

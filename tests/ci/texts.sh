@@ -91,9 +91,9 @@ run 2 "ckci: no .ci file given; try ckci --help"
 run 2 "ckci: unknown option '-x'; try ckci --help" -x $one
 run 2 "ckci: unknown option '--lists'; try ckci --help" --lists $one
 run 2 "ckci: unknown option '-Mfoo'; try ckci --help" -Mfoo $one
-run 2 "ckci: one file at a time, not also '$one'; try ckci --help" $one $one
+run 2 "ckci: only one file at a time, not also '$one'; try ckci --help" $one $one
 run 2 "ckci: -o needs a directory; try ckci --help" $one -o
-run 2 "ckci: only with --cpp: '-DX'; try ckci --help" -DX $one
+run 2 "ckci: allowed only with --cpp: '-DX'; try ckci --help" -DX $one
 run 2 "ckci: unknown option '-Z'; try ckci --help" --cpp -Z $one
 run 1 "ckci: cannot read no-such.ci: No such file or directory" no-such.ci
 run 1 "ckci: cannot read no-such.ci: No such file or directory" --cpp no-such.ci
@@ -101,7 +101,7 @@ run 1 "*ckci: refuse/preprocessor.ci: the preprocessor failed, nothing written" 
 	--cpp -DFAIL refuse/preprocessor.ci
 run 1 "ckci: cannot read accept: Is a directory" accept
 run 1 "ckci: -o no-such-dir: No such file or directory" -o no-such-dir $one
-run 1 "ckci: -o texts.sh: this is no directory" -o texts.sh $one
+run 1 "ckci: -o texts.sh: not a directory" -o texts.sh $one
 run 0 "Hello.decl.h Hello.def.h: $one" -M $one
 run 0 "d/Hello.decl.h d/Hello.def.h: $one" -M -o d $one
 run 0 "d/Hello.decl.h d/Hello.def.h: $one" -M -o d/ -- $one

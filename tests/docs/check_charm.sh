@@ -178,7 +178,7 @@ self_test() {
 	plant 's/`CthYield`/`CthYeild`/'
 	plant 's/`CtvAccess`/`CtvAcess`/'
 	plant 's/| `X_f_sync(e, a)`/| `X_f_wait(e, a)`/'
-	plant 's/`\[exclusive\]`, of nodegroups/`[exclusiv]`, of nodegroups/'
+	plant 's/`\[exclusive\]`, for nodegroups/`[exclusiv]`, for nodegroups/'
 	plant 's/CK_SEED=random/CK_SEEDS=random/'
 	plant 's/self->n = n;/self->n = n + 1;/'
 	plant 's/<!-- from tests.programs.pi.c -->//'

@@ -289,7 +289,7 @@ run -n 5 --timeout 2 "$NODE" @1 sleep join @3 sleep fence
 fact "--timeout tells who waits for whom" grep -q \
 	"(not in the job yet: node 1; waiting for all nodes to meet: nodes 0, 2, 4; at work: node 3)$" "$dir/err"
 run -n 2 --timeout 2 "$NODE" join fence finish @0 sleep
-fact "--timeout tells who has not ended" grep -q "(through but not ended: node 0; ended: node 1)$" "$dir/err"
+fact "--timeout tells who has not ended" grep -q "(finished but not ended: node 0; ended: node 1)$" "$dir/err"
 run -n 2 --timeout 0.2 --grace 0.2 "$NODE" ignore 15 pid "$dir/t" sleep
 fact "--timeout gives 124 and leaves nothing" \
 	eval 'soon 124 "--timeout 0.2 s" && all_gone "$dir"/t.*'
