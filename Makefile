@@ -131,11 +131,11 @@ $(foreach t,$(TABLES),$(if $(wildcard $(dir $(t))rooms.list),$(eval $(B)/$(t).o:
 $(B)/%/rooms.gen.h: %/rooms.list runtime/rooms.awk
 	@mkdir -p $(@D)
 	$(Q)awk -v left_out="$(LEFT_OUT)" -v tables=1 -f runtime/rooms.awk $< >$@
-$(foreach r,$(LEFT_OUT),$(eval $(call name_left_out,$(r)).c: runtime/left_out.awk $(wildcard $(r)/*.c)))
-$(LEFT_OUT_SO:.o=.c): runtime/left_out.awk $(wildcard $(LEFT_OUT:%=%/*.c))
+$(foreach r,$(LEFT_OUT),$(eval $(call name_left_out,$(r)).c: runtime/left_out.awk $(wildcard $(r)/*.c $(r)/*/*.c)))
+$(LEFT_OUT_SO:.o=.c): runtime/left_out.awk $(sort $(wildcard $(LEFT_OUT:%=%/*.c) $(LEFT_OUT:%=%/*/*.c)))
 $(B)/left_out/%.c:
 	@mkdir -p $(@D)
-	$(Q)awk -v shared=$(filter shared,$*) -f $^ >$@
+	$(Q)awk -v rooms="$(LEFT_OUT)" -v shared=$(filter shared,$*) -f $^ >$@
 $(B)/left_out/%.o: $(B)/left_out/%.c
 	$(Q)$(COMPILE) $(LIB_CFLAGS) -c -o $@ $<
 

@@ -31,6 +31,7 @@
 #include "block.h"
 #include "balance.h"
 #include "channel.h"
+#include "place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -269,7 +270,7 @@ static void wander(Block *b)
 	CkIndex3D i = Block_thisIndex(b);
 	uint64_t draw = (((uint64_t)b->iter << 20 | (uint64_t)i.x) << 20 | (uint64_t)i.y) * 1000003 + (uint64_t)i.z;
 
-	CkMigrateMe(b, (int)random_below(1, draw, CkNumPes()));
+	block_move(b, (int)random_below(1, draw, CkNumPes()));
 }
 
 /* ---- connecting ----------------------------------------------------------------------- */
@@ -582,7 +583,8 @@ void Block_on_disconnect(Block *b)
 
 void Block_on_finish(Block *b)
 {
-	CkMigrateMe(b, CkMyPe()); /* the last move may wait for channels that have been destroyed; not without its memory */
+	/* The last move may wait for channels that have been destroyed; not without its memory. */
+	block_move(b, CkMyPe());
 	for (int side = 0; side < N_SIDES; side++)
 		free(b->wall[side]);
 	if (opt.malloc_recv)

@@ -8,6 +8,7 @@
 #include "../values.h"
 #include "balance.h"
 #include "channel.h"
+#include "place.h"
 
 enum {
 	MAX_EXTENT = 1 << 20,
@@ -140,6 +141,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	if (o->modes[MODE_NAMED] && !has_named)
 		return values_complain(program,
 				       "--mode named needs a library that has the room channel");
+	if (o->move && !has_moves)
+		return values_complain(program, "--move needs a library that has the room place");
 	if (o->lb && !has_balance)
 		return values_complain(program, "--lb needs a library that has the room balance");
 	if ((o->move || o->lb) && o->modes[MODE_DIRECT])

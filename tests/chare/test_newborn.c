@@ -14,7 +14,7 @@
 #include "check_hold.h"
 #include "check_run.h"
 #include "ckgen.h"
-#include "../../runtime/chare/call/newborn.h"
+#include "../../runtime/chare/place/record/newborn.h"
 
 /* Elements 0, 1 and 2 are there from the beginning, on the PEs of these numbers. */
 enum { LATE = 5 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * announce.pml: groups are announced before anyone can know them (runtime/chare/place/create/announce.c,
+ * announce.pml: groups are announced before anyone can know them (runtime/chare/create/announce.c,
  * runtime/scheduler/route/hold.c).
  *
  * Four PEs, of which 2 and 3 are of one node. PE 0 makes a group and a nodegroup, PE 1 makes a group. Any PE

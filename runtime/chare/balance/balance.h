@@ -18,7 +18,7 @@
 
 #include "../place/record/place.h"
 
-enum { PART_BALANCE = 25 };
+enum { PART_BALANCE = 26 };
 extern const struct ck_part balance_part;
 
 /** When the program's strategies are known: choose. 0. */

@@ -4,7 +4,7 @@
  * shapes.
  */
 #include "balance_int.h"
-#include "../place/record/place_watch.h"
+#include "../create/place_watch.h"
 #include "../core/shape.h"
 
 /* ---- CK_STATS -------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 
 #include "../wait/wait.h"
 
-enum { PART_GETPUT = 21, PART_LIVE = 22, PART_POST = 23 };
+enum { PART_GETPUT = 22, PART_LIVE = 23, PART_POST = 24 };
 extern const struct ck_part getput_part, live_part, post_part;
 
 /* ---- live.c: checked mode; any PE of the process that has the memory ------------------------- */

@@ -24,9 +24,7 @@ enum {
 	H_ELEMENT,
 	H_BCAST,
 	H_MADE,
-	H_BCAST_HANDLED,
-	H_INSERTED,
-	H_MISSED
+	H_BCAST_HANDLED
 }; /* handlers of PART_CALL */
 extern const struct ck_part call_part, aggregate_part;
 
@@ -77,11 +75,24 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 
 /* ---- set by rooms above while the node starts ------------------------------------------------ */
 
+/** Which broadcasts inserted elements get (place/record/newborn.c). */
+struct call_newborns {
+	/** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
+	 * elements are passed over. */
+	bool (*begin)(struct pe *pe, struct collection *c, const struct ck_env *env);
+	/** Set passed[ordinal] of the elements that do not get it, or not yet. */
+	void (*pass)(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed);
+	/** A guest of this PE gets one now. */
+	void (*saw)(struct pe *pe, struct collection *c, int root, uint64_t no);
+};
+
 struct call_node {
 	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
 	 * stack. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
-	const struct newborn_more *more; /* section/, and NULL without that room: see newborn.h */
+	const struct call_newborns *newborns; /* place/; NULL without that room */
+	/** section/: a copy of a multicast is delivered to an element here. NULL without that room. */
+	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
 };
 static inline struct call_node *call_node_of(const struct node *node)
 {
@@ -163,6 +174,9 @@ static inline struct call_coll *call_coll_of(const struct collection *c)
 {
 	return coll_state(c, PART_CALL);
 }
+
+/** Let calls take the fast path, if all elements that the map puts here are here. */
+void coll_line_up(struct collection *c);
 
 static inline bool call_is_closed(const struct collection *c)
 {

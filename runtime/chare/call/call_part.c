@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_part.c: the table of the part: messages, callbacks to elements, start and stop. */
 #include "call_int.h"
-#include "newborn.h"
 #include "../core/shape.h"
 
 static void send_to_element(struct pe *pe, const CkCallback *cb, struct ck_env *env)
@@ -47,7 +46,7 @@ static void give_main(const CkGenChare *chare, const CkCallback *cb, void *msg,
 static void call_fini(struct pe *pe, struct collection *c)
 {
 	closed_fini(pe, c);
-	newborns_fini(pe, c);
+	spans_free(&call_coll_of(c)->seen);
 }
 
 static void call_pe_start(struct pe *pe)
@@ -94,15 +93,6 @@ static const struct ck_handler handlers[] = {
 					 .ways = { CSD_UP },
 					 .astray = "it did not come up the tree that it names",
 					 .misfit = bcast_report_misfit } },
-	[H_INSERTED] = { "ck.inserted", newborn_inserted_arrived, .apart = true,
-			 .shape = { .least = sizeof(struct inserted_msg),
-				    CK_SHAPE_ID(struct inserted_msg, coll),
-				    .misfit = newborn_inserted_misfit } },
-	[H_MISSED] = { "ck.missed", newborn_missed_arrived, .apart = true,
-		       .shape = { .least = sizeof(struct missed_msg) + sizeof(struct ck_env) -
-					   sizeof(struct cmi_msg),
-				  CK_SHAPE_ID(struct missed_msg, coll),
-				  .misfit = newborn_missed_misfit } },
 };
 static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_ELEMENT, .names = CK_NAMES_ENTRY, .send = send_to_element, .give = give_element },

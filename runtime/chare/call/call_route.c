@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_route.c: the stops of a collection's route, in order. */
-#include "call_route.h"
+/* call_route.c: the stops of a collection's route, in order; whether its calls can do without. */
+#include "call.h"
 
 #include <assert.h>
 
@@ -25,4 +25,13 @@ void call_route_remove(struct collection *c, struct call_route *r)
 		at = &(*at)->below;
 	*at = r->below;
 	*r = (struct call_route){ NULL, NULL };
+}
+
+void coll_line_up(struct collection *c)
+{
+	if (c->sparse || c->homes.map || c->n_local != c->n_slots || call_coll_of(c)->n_odd ||
+	    call_route_has_every(c))
+		return;
+	c->n_here = c->n_slots;
+	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
 }

@@ -4,7 +4,7 @@
  * (place/bulk.c). It is sent, in order, when the collection is open again, to the new locations. It
  * is the uppermost stop of the collection's route (call_route.h).
  */
-#include "newborn.h"
+#include "call.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <assert.h>

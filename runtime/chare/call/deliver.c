@@ -4,7 +4,6 @@
  * frees it after the handler, unless the handler has kept it (CkKeepMsg) or sent it.
  */
 #include "call_int.h"
-#include "newborn.h"
 #include "../core/shape.h"
 #include "../../machine/base/cmi_alloc.h"
 
@@ -172,24 +171,25 @@ static void take_of_all(struct pe *pe, struct collection *c, struct ck_env *env)
 	env->more &= (uint8_t)~CK_MORE_OF_ALL;
 	if (of.root < 0 || of.root >= pe->node->job->n_pes)
 		csd_misfit(pe, &env->head, "it is a copy of a message that nobody can have sent");
+	if (of.no && !call_node_of(pe->node)->newborns)
+		csd_misfit(pe, &env->head, "it is for an element that is away; no room place has been built");
 	if (of.no)
-		newborns_saw(pe, c, (int)of.root, of.no);
+		call_node_of(pe->node)->newborns->saw(pe, c, (int)of.root, of.no);
 }
 
 /* Of a multicast. The section stays after the payload, for CkGetSectionInfo. */
 static void take_of_section(struct pe *pe, struct ck_env *env)
 {
-	const struct newborn_more *more = call_node_of(pe->node)->more;
 	struct ck_of_all of;
 
-	if (!more || !(env->more & CK_MORE_SECTION) ||
+	if (!call_node_of(pe->node)->copy_began || !(env->more & CK_MORE_SECTION) ||
 	    shape_room(env) + sizeof(struct ck_of_section) > env->head.size - sizeof *env)
 		csd_misfit(pe, &env->head, "it does not say what it is a copy of");
 	env_drop_behind(env, &of, sizeof of);
 	env->more &= (uint8_t)~CK_MORE_NUMBERED;
 	if (of.root < 0 || of.root >= pe->node->job->n_pes || !of.no)
 		csd_misfit(pe, &env->head, "it is a copy of a message that nobody can have sent");
-	more->copy_began(pe, env_section(env), (int)of.root, of.no);
+	call_node_of(pe->node)->copy_began(pe, env_section(env), (int)of.root, of.no);
 }
 
 /* Entries with arrays, and those that have no plain calls, come here, too. */
@@ -537,7 +537,7 @@ static void deliver_past_odd(struct pe *pe, struct collection *c, struct ck_env 
 
 	check_entry(pe, c, env);
 	if (newborns)
-		newborns_pass(pe, c, env, done);
+		call_node_of(pe->node)->newborns->pass(pe, c, env, done);
 	call_coll_of(c)->walks++;
 	for (uint64_t i = 0; i < n; i++)
 		if (!done[i] && (done[i] = c->elems[i] && c->elems[i]->extra & OBJ_CALLED))
@@ -577,7 +577,7 @@ static inline bool begin_bcast(struct pe *pe, struct collection *c, const struct
 	if (c->type->kind != CKGEN_ARRAY)
 		return false;
 	spans_count(&k->seen, env->root, env->place);
-	return CSD_UNLIKELY(k->newborns != NULL) && newborns_begin(pe, c, env);
+	return CSD_UNLIKELY(k->newborns != NULL) && call_node_of(pe->node)->newborns->begin(pe, c, env);
 }
 
 void bcast_arrived(struct pe *pe, struct cmi_msg *m)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* named.c: named channels: functions for programs, the part. */
 #include "named_int.h"
-#include "../place/record/place_watch.h"
+#include "../create/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>

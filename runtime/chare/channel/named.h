@@ -15,7 +15,7 @@
 
 #include "../place/record/place.h"
 
-enum { PART_NAMED = 15, PART_PATTERN = 16 };
+enum { PART_NAMED = 16, PART_PATTERN = 17 };
 extern const struct ck_part named_part, pattern_part;
 
 /** While the node starts: when a put arrives this is called instead of the entry (ck_pe.now); it

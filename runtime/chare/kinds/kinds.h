@@ -12,7 +12,7 @@
 
 #include "../settle/settle.h"
 
-enum { PART_SEED = 17, PART_SINGLE = 18, PART_NODEGROUP = 19 };
+enum { PART_SEED = 18, PART_SINGLE = 19, PART_NODEGROUP = 20 };
 extern const struct ck_part seed_part, single_part, nodegroup_part;
 
 /** For the scheduler: the gate that holds back a message of the node's queue, or NULL. Any PE of

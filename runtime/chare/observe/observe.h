@@ -16,7 +16,7 @@
 
 #include "../wait/wait.h"
 
-enum { PART_OBSERVE = 24 };
+enum { PART_OBSERVE = 25 };
 extern const struct ck_part observe_part;
 
 enum { OBSERVERS = 4 };           /* of one entry, at most */

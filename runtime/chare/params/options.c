@@ -8,7 +8,7 @@
 /* ---- priority ---------------------------------------------------------------------------- */
 
 /* Every group that a program can name is announced on this PE, so a call need not wait for
- * group_dep (place/announce.c). Only whether such a collection can exist is checked. */
+ * group_dep (create/announce.c). Only whether such a collection can exist is checked. */
 static bool may_be_collection(const struct pe *pe, uint64_t id)
 {
 	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_place.c: for the watchdog: calls of elements and collections that do not exist. */
+/* describe_place.c: for the watchdog: calls of elements that do not exist, or move. */
 #include <stdio.h>
 
 #include "place_int.h"
@@ -67,16 +67,6 @@ static void describe_dynamic(struct pe *pe, const struct collection *c, struct c
 	routes_describe(pe, c, to);
 }
 
-/* Messages that came before the creation. */
-static void describe_early(const struct collection *c, struct csd_told *to)
-{
-	if (c->waiting.head)
-		csd_tell(to, NULL, "%zu messages wait for %s, %s; the first is from PE %d",
-			 msg_fifo_count(&c->waiting), coll_thing(c).name,
-			 c->type ? "whose elements are not constructed here" :
-				   "whose creation has not come", c->waiting.head->src_pe);
-}
-
 void place_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct idmap_slot *s;
@@ -84,9 +74,7 @@ void place_describe(struct pe *pe, struct csd_told *to)
 	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++) {
 		const struct collection *c = (const struct collection *)s->value;
 
-		describe_early(c, to);
 		if (c->type) {
-			call_describe_held(c, to);
 			newborns_describe(c, to);
 			describe_dynamic(pe, c, to);
 		}

@@ -30,7 +30,7 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 	struct dynamic *dyn = place_of(c)->dyn;
 
 	free(place_of(c)->closing);
-	free(place_of(c)->ready);
+	newborns_fini(pe, c);
 	seats_fini(pe, c);
 	routes_fini(pe, c);
 	if (!dyn)
@@ -39,7 +39,6 @@ static void dynamic_fini(struct pe *pe, struct collection *c)
 	stays_fini(pe, c);
 	idmap_free(&dyn->away);
 	idmap_free(&dyn->stays);
-	idmap_free(&dyn->here);
 	free(dyn);
 }
 
@@ -228,6 +227,28 @@ void CkGen_destroy(const CkElement *e)
 	send_about(pe, c->type, e, env_new(pe, 0, 0), ck_handler(pe, PART_PLACE, H_DESTROY));
 }
 
+/* ---- before the creation --------------------------------------------------------------------- */
+
+/* An array without extents. If it begins without elements, its creator begins a phase of
+ * inserting. */
+static void place_sparse(struct pe *pe, struct collection *c, bool empty)
+{
+	dynamic_get(c);
+	coll_become_dynamic(pe, c);
+	if (empty)
+		closing_open(pe, c);
+	if (empty && (int)(c->id >> 32) == pe->id)
+		closing_count(pe, c, PHASES_BEGUN);
+}
+
+/* An insertion; or an element that has already arrived. */
+static int place_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
+{
+	if (m->handler == ck_handler(pe, PART_PLACE, H_INSERT))
+		return index_home(pe, c, ((const struct ck_env *)m)->index);
+	return m->handler == ck_handler(pe, PART_PLACE, H_MOVE) ? pe->id : -1;
+}
+
 /* ---- checks of messages from other processes ------------------------------------------------- */
 
 static const char *insert_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -261,9 +282,6 @@ static const char *switch_misfit(struct pe *pe, const struct cmi_msg *m)
 #define WHERE_SHAPE CK_SHAPE_STRUCT(struct where_msg), CK_SHAPE_ID(struct where_msg, coll)
 
 static const struct ck_handler handlers[] = {
-	[H_CREATE] = { "ck.create", create_arrived, true,
-		       .shape = { CK_SHAPE_COLL_CALL, CK_SHAPE_MAKER(struct ck_env, coll),
-				  .ways = { CSD_DOWN }, .misfit = create_misfit } },
 	[H_INSERT] = { "ck.insert", insert_arrived,
 		       .shape = { CK_SHAPE_COLL_CALL, .misfit = insert_misfit } },
 	[H_MAKE] = { "ck.make", make_arrived,
@@ -277,45 +295,43 @@ static const struct ck_handler handlers[] = {
 			    .shape = { .least = sizeof(struct packed), CK_SHAPE_ID(struct packed, coll),
 				       .misfit = packed_misfit } },
 	[H_WHERE] = { "ck.where", where_arrived, .shape = { WHERE_SHAPE, .misfit = where_misfit } },
-	[H_READY] = { "ck.ready", ready_arrived,
-		      .shape = { WHERE_SHAPE, CK_SHAPE_MAKER(struct where_msg, coll), .ways = { CSD_UP } } },
 	[H_CLOSING] = { "ck.closing", closing_arrived,
 			.shape = { WHERE_SHAPE, .always = CMI_F_SYSTEM, .kind_at = offsetof(struct where_msg, kind),
 				   .ways = { [WHERE_CHECK] = CSD_TO_ROOT, [WHERE_WAVE] = CSD_DOWN,
 					     [WHERE_SUM] = CSD_UP, [WHERE_VERDICT] = CSD_DOWN },
 				   .astray = "its sender cannot have sent it" } },
-	[H_ANNOUNCE] = { "ck.announce", announce_arrived, .apart = true, .early = true,
-			 .shape = { CK_SHAPE_COLL_CALL, .always = CMI_F_EXPEDITED,
-				    CK_SHAPE_MAKER(struct ck_env, coll), .ways = { CSD_DOWN },
-				    .misfit = announce_misfit } },
-	[H_KNOWN] = { "ck.known", known_arrived, .apart = true, .early = true,
-		      .shape = { ANNOUNCE_SHAPE, .always = CMI_F_EXPEDITED, .ways = { CSD_UP } } },
-	[H_BORN] = { "ck.born", born_arrived, .apart = true,
-		     .shape = { ANNOUNCE_SHAPE, .ways = { CSD_DOWN } } },
+	[H_INSERTED] = { "ck.inserted", newborn_inserted_arrived, .apart = true,
+			 .shape = { .least = sizeof(struct inserted_msg),
+				    CK_SHAPE_ID(struct inserted_msg, coll),
+				    .misfit = newborn_inserted_misfit } },
+	[H_MISSED] = { "ck.missed", newborn_missed_arrived, .apart = true,
+		       .shape = { .least = sizeof(struct missed_msg) + sizeof(struct ck_env) -
+					   sizeof(struct cmi_msg),
+				  CK_SHAPE_ID(struct missed_msg, coll),
+				  .misfit = newborn_missed_misfit } },
 	[H_SEAT] = { "ck.seat", seat_arrived, .shape = { CK_SHAPE_COLL, .misfit = seat_misfit } },
 };
 static const struct ck_kind kinds[] = {
-	{ .kind = CKGEN_ARRAY, .missing = seek, .local = array_local, .destroy = element_destroy },
-	{
-		.kind = CKGEN_GROUP,
-		.announced = group_announced,
-		.born = group_born,
-		.local = group_local,
-	},
-	{ .kind = CKGEN_MAINCHARE, .local = array_local },
+	{ .kind = CKGEN_ARRAY, .replaces = true, .missing = seek, .local = array_local,
+	  .destroy = element_destroy, .sparse = place_sparse, .early = place_early,
+	  .seat_send = send_to_seat },
 };
+
+static int place_node_start(struct node *node)
+{
+	call_node_of(node)->newborns = &newborn_calls;
+	return travels_init(node);
+}
 
 const struct ck_part place_part = {
 	.name = "place",
 	.number = PART_PLACE,
-	.pe_bytes = sizeof(struct idmap),         /* announce.c's */
 	.coll_bytes = sizeof(struct place_coll),
 	.handlers = CK_LIST(handlers),
 	.kinds = CK_LIST(kinds),
-	.watch.fini = dynamic_fini,
+	.watch = { .constructed = dynamic_constructed, .fini = dynamic_fini },
 	.describe = place_describe,
-	.pe_free = announce_pe_free,
 	.node_bytes = sizeof(struct place_node),
-	.node_start = travels_init,
+	.node_start = place_node_start,
 	.node_stop = travels_free,
 };

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_int.h: what the files of this folder share. They are above its rooms, record < move <
- * create; rest/ lies upon move/, and nothing here calls it.
+ * place_int.h: what the files of this folder share. They are above its rooms, record < move; rest/
+ * lies upon move/, and nothing here calls it.
  *
  *	insert.c   inserting elements; the part
+ *	make.c     makes elements, and ends them
  *	home.c     calls of elements that do not live at their home
  *	describe_place.c  calls of elements that do not exist, for the watchdog
  */
 #ifndef CK_PLACE_INT_H
 #define CK_PLACE_INT_H
 
-#include "create/place_create.h"
+#include "move/place_move.h"
+
+/* make.c */
+/** Create the element. env is an insertion, with the constructor's parameters; NULL: for a call. */
+void element_make(struct pe *pe, struct collection *c, CkIndex i, int to, struct ck_env *env);
+/** Construct an element of this PE, with the message of its insertion. */
+void element_make_here(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env);
+
+void element_destroy(struct pe *pe, struct ck_obj *obj);
 
 /* describe_place.c */
 void place_describe(struct pe *pe, struct csd_told *to);

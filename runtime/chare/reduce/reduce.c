@@ -5,7 +5,6 @@
  * time. When all elements of this PE have contributed, the partial result takes its route.
  */
 #include "reduce_int.h"
-#include "../place/record/place_watch.h"
 #include "../core/objects/index.h"
 #include "../core/shape.h"
 

@@ -23,9 +23,9 @@
 #ifndef CK_REDUCE_H
 #define CK_REDUCE_H
 
-#include "../place/record/place.h"
+#include "../create/place_watch.h"
 
-enum { PART_REDUCE = 10, PART_SCAN = 11 };
+enum { PART_REDUCE = 11, PART_SCAN = 12 };
 extern const struct ck_part reduce_part, scan_part;
 
 struct reducer;

@@ -27,7 +27,6 @@
  */
 #include "../reduce/reduce.h"
 #include "../../machine/base/cmi_alloc.h"
-#include "../place/record/place_watch.h"
 #include "../core/shape.h"
 
 #include <stdio.h>

@@ -13,8 +13,7 @@
  * path and arrive in order, and only the root must know whether a section still exists.
  */
 #include "section_int.h"
-#include "../call/newborn.h"
-#include "../place/record/place_watch.h"
+#include "../place/record/place_record.h"
 #include "../core/shape.h"
 
 #include <stdio.h>
@@ -537,11 +536,12 @@ static const struct place_watch watch = {
 	.filed_misfit = section_filed_misfit,
 };
 
-static const struct newborn_more more = { section_stamp, section_inserted, section_copy_began };
+static const struct newborn_more more = { section_stamp, section_inserted };
 
 static int section_node_start(struct node *node)
 {
-	call_node_of(node)->more = &more;
+	place_node_of(node)->more = &more;
+	call_node_of(node)->copy_began = section_copy_began;
 	place_join(node, PART_SECTION, &watch);
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 #include "../reduce/reduce.h"
 
-enum { PART_SECTION = 20 };
+enum { PART_SECTION = 21 };
 extern const struct ck_part section_part;
 
 #endif

@@ -24,6 +24,7 @@
  * without members that send multicasts, or where a member is a guest.
  */
 #include "section_int.h"
+#include "../place/record/place.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #include "../reduce/reduce.h"
 
-enum { PART_QUIESCE = 12, PART_COMPLETION = 13, PART_FENCE = 14 };
+enum { PART_QUIESCE = 13, PART_COMPLETION = 14, PART_FENCE = 15 };
 extern const struct ck_part quiesce_part, completion_part, fence_part;
 
 /** Fire the callback when nothing is under way in the job. May be called on any PE. */

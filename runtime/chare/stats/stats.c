@@ -2,7 +2,7 @@
 /* stats.c: counts entry methods as an observer, and elements as a watch. */
 #include "stats.h"
 #include "../observe/observe.h"
-#include "../place/record/place_watch.h"
+#include "../create/place_watch.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 
 #include "../core/core.h"
 
-enum { PART_STATS = 26 };
+enum { PART_STATS = 27 };
 extern const struct ck_part stats_part;
 
 #endif

@@ -2,7 +2,7 @@
 /* chare_trace.c: records entry methods as an observer, and elements as a watch. */
 #include "chare_trace.h"
 #include "../observe/observe.h"
-#include "../place/record/place_watch.h"
+#include "../place/record/place.h"
 
 #include <stdio.h>
 #include <string.h>

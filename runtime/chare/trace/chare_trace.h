@@ -13,7 +13,7 @@
 
 #include "../core/core.h"
 
-enum { PART_TRACE = 27 };
+enum { PART_TRACE = 28 };
 extern const struct ck_part trace_part;
 
 /** The scheduler asks whether a call uses head.word: [sync] and other special calls do. */

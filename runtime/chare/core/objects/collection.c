@@ -338,6 +338,7 @@ static void coll_free(struct collection *c)
 		guests_free(c->guests);
 	free(c->homes.cuts);
 	idmap_free(&c->homes.slots);
+	idmap_free(&c->here);
 	free(c);
 }
 

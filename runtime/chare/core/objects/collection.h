@@ -18,7 +18,7 @@ struct ck_obj {
 	uint32_t ordinal;         /* its number among this PE's elements, in index order */
 	uint32_t
 		n_contributed; /* reductions that this element took part in; a guest: contributions that it has
-				   * sent to its seat (place/seat.c) */
+				   * sent to its seat (seat.c) */
 	uint32_t extra;           /* OBJ_EXTRA: number of its record in wait/, 0: it has none; OBJ_*:
 				   * bits */
 };
@@ -54,7 +54,7 @@ static inline bool obj_takes_calls(const struct ck_obj *obj)
 }
 
 /** The elements of a collection that live on this PE and whose *seat* is another PE: the PE that
- * counts them in reductions and delivers their broadcasts (place/seat.c). Charm++ has no such
+ * counts them in reductions and delivers their broadcasts (seat.c). Charm++ has no such
  * thing: there an element's location manager knows only its home. */
 struct guests {
 	struct elemmap at;        /* from the element to its ordinal + 1 */
@@ -119,6 +119,7 @@ struct collection {
 
 	uint64_t n_slots;         /* of elems */
 	struct guests *guests;    /* ours; NULL: none so far */
+	struct idmap here;        /* sparse: struct ck_obj by index, of elements with their seat here */
 	struct msg_fifo waiting;  /* messages that arrived too early */
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 	size_t more_bytes;        /* after the user's struct in each element: obj_more */

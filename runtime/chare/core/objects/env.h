@@ -25,7 +25,7 @@
  * sender has to compute it anyway. It carries the `index` instead while it waits at the sender for
  * the array's extents, and if the array is sparse. `root` is the root of a broadcast's tree, and
  * `place` its number there: the root numbers its broadcasts to the collection from 1
- * (call/newborn.c). A creation needs no root, because the collection's id contains the PE that made
+ * (newborn.c). A creation needs no root, because the collection's id contains the PE that made
  * it. `call` is entry, flags and the last byte as one word: a value below the number of entries
  * means a plain call of an existing entry (deliver.c).
  */
@@ -156,7 +156,7 @@ enum {
 	CK_MORE_HEARD = 0x10, /* a message about an element: its sender's earlier puts have been handled
 				   * (place/insert.c) */
 	CK_MORE_OF_ALL =
-		0x20, /* a copy of a message to all; dropped if its element is gone (place/arrive.c); ends in a
+		0x20, /* a copy of a message to all; dropped if its element is gone (arrive.c); ends in a
 				   * struct ck_of_all */
 	CK_MORE_WAITED = 0x40, /* waited for its collection: delivery checks its parameters then */
 	CK_MORE_SECTION =

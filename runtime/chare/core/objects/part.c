@@ -68,7 +68,7 @@ static void kinds_begin(struct ck_node *ck)
 static void add_kinds(struct ck_node *ck, const struct ck_part *p)
 {
 	for (int i = 0; i < p->kinds.n; i++) {
-		if (ck->kinds[p->kinds.list[i].kind] != &no_kind)
+		if ((ck->kinds[p->kinds.list[i].kind] != &no_kind) != p->kinds.list[i].replaces)
 			claimed_twice(p, "kind of chare", (int)p->kinds.list[i].kind);
 		ck->kinds[p->kinds.list[i].kind] = &p->kinds.list[i];
 	}

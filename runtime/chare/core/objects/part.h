@@ -11,7 +11,7 @@
  * Each part has a constant number, the index of its state and its handlers. Numbers rise in the
  * order of the list. A duplicate number, or one out of order, ends the job at start.
  *
- *	enum { PART_STATS = 26 };                   its number
+ *	enum { PART_STATS = 27 };                   its number
  *	ck_state(pe, PART_STATS)                    its state on a PE: pe_bytes, zeroed at the start
  *	ck_node_state(node, PART_STATS)             its state on a node: node_bytes
  *	coll_state(c, PART_STATS)                   its state of a collection on a PE: coll_bytes
@@ -88,7 +88,8 @@ struct ck_attribute {
  * impossible. */
 struct ck_kind {
 	CkGenKind kind;
-	/** Groups: a new collection is announced to this PE (place/announce.c). Keep the message, which
+	bool replaces;            /* the entry of a part below: of create/ by place/, for arrays */
+	/** Groups: a new collection is announced to this PE (create/announce.c). Keep the message, which
 	 * names the collection and has the constructor's parameters; construct nothing yet. */
 	void (*announced)(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 	/** Groups: construct this PE's branch of an announced collection, unless that is done. May be
@@ -110,6 +111,14 @@ struct ck_kind {
 					 uint64_t count, CkReduction op, const CkCallback *cb);
 	/** CkDestroy. When it returns, calls no longer find the object. */
 	void (*destroy)(struct pe *pe, struct ck_obj *obj);
+	/** An array without extents gets its type; `empty`: it is made without elements. NULL: there are
+	 * none. */
+	void (*sparse)(struct pe *pe, struct collection *c, bool empty);
+	/** The PE for a message that came before the collection's creation; -1: that of a call with this
+	 * address. */
+	int (*early)(struct pe *pe, const struct collection *c, const struct cmi_msg *m);
+	/** seat_send (create.h). NULL: no element is OBJ_AWAY. */
+	void (*seat_send)(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 };
 
 /** Events of elements and collections that a part observes. The layer calls these functions for all

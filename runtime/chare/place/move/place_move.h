@@ -83,14 +83,14 @@ void travels_free(struct node *node);
 bool seats_away(const struct collection *c);
 /** After a move in bulk with seats: no stub remains. */
 void stubs_drop(struct collection *c);
-/** Let calls take the fast path, if all elements that the map puts here are here. */
-void coll_line_up(struct collection *c);
 /** Set a bit of OBJ_ODD of an element in elems, or clear it. A guest gets the bit and is not
  * counted. */
 void obj_odd(struct ck_obj *obj, uint32_t bit);
 void obj_even(struct ck_obj *obj, uint32_t bit);
 /** On its seat: the element is destroyed, and its slot becomes empty. */
 void seat_gone(struct pe *pe, struct collection *c, CkIndex i);
+/** See seat_send (create.h). */
+void send_to_seat(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 void seats_fini(struct pe *pe, struct collection *c);
 void seat_arrived(struct pe *pe, struct cmi_msg *m);
 const char *seat_misfit(struct pe *pe, const struct cmi_msg *m);

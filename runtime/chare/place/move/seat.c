@@ -22,15 +22,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void coll_line_up(struct collection *c)
-{
-	if (c->sparse || c->homes.map || c->n_local != c->n_slots || call_coll_of(c)->n_odd ||
-	    call_route_has_every(c))
-		return;
-	c->n_here = c->n_slots;
-	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
-}
-
 void obj_odd(struct ck_obj *obj, uint32_t bit)
 {
 	struct collection *c = obj->coll;
@@ -65,7 +56,7 @@ static struct ck_obj *in_slot(const struct collection *c, CkIndex i)
 	uint64_t slot;
 
 	if (c->sparse)
-		return index_find(&place_of(c)->dyn->here, i);
+		return index_find(&c->here, i);
 	slot = coll_slot(c, index_place(c, i));
 	return slot == UINT64_MAX ? NULL : c->elems[slot];
 }
@@ -92,8 +83,8 @@ static void slot_set(struct ck_obj *obj)
 	struct collection *c = obj->coll;
 
 	if (c->sparse) {
-		index_remove(&place_of(c)->dyn->here, obj->index);
-		index_add(&place_of(c)->dyn->here, obj);
+		index_remove(&c->here, obj->index);
+		index_add(&c->here, obj);
 	}
 	c->elems[obj->ordinal] = obj;
 	newborn_slot(obj);
@@ -225,7 +216,7 @@ static void stub_end(struct pe *pe, struct stub *s)
 	c->elems[s->obj.ordinal] = NULL;
 	c->n_local--;
 	if (c->sparse) {
-		index_remove(&place_of(c)->dyn->here, s->obj.index);
+		index_remove(&c->here, s->obj.index);
 		place_of(c)->dyn->n_holes++;
 	}
 	place_of(c)->n_stubs--;
@@ -304,7 +295,7 @@ void seat_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 }
 
-void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
+void send_to_seat(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env)
 {
 	env->head.handler = ck_handler(pe, PART_PLACE, H_SEAT);
 	env->coll = obj->coll->id;

@@ -19,16 +19,6 @@ struct dynamic *dynamic_get(struct collection *c)
 	return p->dyn;
 }
 
-/* Elements come and go from now on: notify the parts that count them. */
-void coll_become_dynamic(struct pe *pe, struct collection *c)
-{
-	dynamic_get(c);
-	if (c->dynamic)
-		return;
-	c->dynamic = true;
-	tell_dynamic(pe, c);
-}
-
 /* Close the gaps that destroyed elements left. */
 static void slots_close_up(struct collection *c)
 {
@@ -62,12 +52,15 @@ void dynamic_slots(struct collection *c, uint64_t n)
 	c->elems = cmi_alloc_zero(dyn->cap, sizeof(*c->elems), "elements");
 }
 
-/* This PE has created its elements of a sparse array. */
-void dynamic_constructed(struct collection *c)
+/* This PE has created its elements. */
+void dynamic_constructed(struct pe *pe, struct collection *c)
 {
+	(void)pe;
+	if (!c->sparse)
+		return;
 	elems_resize(c, c->n_slots > 8 ? c->n_slots : 8);
 	for (uint64_t i = 0; i < c->n_slots; i++)
-		index_add(&place_of(c)->dyn->here, c->elems[i]);
+		index_add(&c->here, c->elems[i]);
 }
 
 uint64_t dynamic_slot(struct collection *c)

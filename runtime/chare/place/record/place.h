@@ -1,40 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place.h: the room place/: where elements live.
+ * place.h: the room place/: elements that come, go and move.
  *
- * Owns     making arrays and their elements (create.c), making groups (announce.c), inserting and
- *          destroying elements (insert.c), passing calls on at home (home.c), moving elements
- *          (movable.c, leave.c, stay.c, travel.c, arrive.c), the ways of calls to them (lease.c),
- *          detecting that inserting is over (closing.c), detecting that all elements are
- *          constructed (ready.c), freeing destroyed objects (destroy.c), finding elements of this
- *          PE (local.c), the seats of elements that are away (seat.c), moving many elements of an
- *          array that is at rest (bulk.c).
- * Called   by the rooms above, on the element's PE or its home; by call/ through struct ck_kind
- *          (`missing`) and the route of a collection (call_route.h).
- * Calls    wait/, call/, params/, core/.
+ * Owns     inserting and destroying elements (insert.c, make.c), passing calls on at home (home.c),
+ *          which broadcasts new elements get (newborn.c), moving elements (movable.c, leave.c,
+ *          stay.c, travel.c, arrive.c), the ways of calls to them (lease.c), detecting that
+ *          inserting is over (closing.c), the seats of elements that are away (seat.c), moving many
+ *          elements of an array that is at rest (bulk.c).
+ * Called   by the rooms above, on the element's PE or its home; by create/ and call/ through
+ *          struct ck_kind, the route of a collection (call_route.h), and struct call_newborns,
+ *          because the room may be left out.
+ * Calls    create/, wait/, call/, params/, core/.
  */
 #ifndef CK_PLACE_H
 #define CK_PLACE_H
 
-#include "../../wait/wait.h"
+#include "../../create/place_watch.h"
 
-enum { PART_PLACE = 8, PART_DESTROY = 9 };
-extern const struct ck_part place_part, destroy_part;
-
-/** Turn the parameters of a constructor into a creation message. The message may go to any PE, so
- * the parameters are converted for other nodes at once. */
-struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload);
-/** Create this PE's elements, run their constructors in index order, then handle the messages that
- * arrived too early. The caller keeps the payload. */
-void coll_construct(struct pe *pe, struct collection *c, void *payload);
-
-/** The element of this PE, or NULL. */
-struct ck_obj *coll_local(const struct collection *c, CkIndex i);
-/** Note that elements of the collection come and go, unless this PE knows it already. */
-void coll_become_dynamic(struct pe *pe, struct collection *c);
-
-/** Free an object that cannot be found any more, as soon as none of its handlers runs. */
-void destroy_later(struct pe *pe, struct ck_obj *obj);
+enum { PART_PLACE = 10 };
+extern const struct ck_part place_part;
 
 /** The destination of an element that is about to leave (the watch `leaving`); -1: unknown here. */
 int place_leaves_to(const struct ck_obj *obj);
@@ -83,10 +67,6 @@ void seat_return(struct pe *pe, struct ck_obj *obj);
  * this PE's. The collection frees its guests at the end of the job. */
 void guest_add(struct ck_obj *obj, int seat);
 void guest_remove(struct ck_obj *obj);
-/** An element that is OBJ_AWAY contributes: `env`, made by `part`, becomes a message to its seat,
- * which passes it to that part's `filed` (place_watch.h) after the element's earlier contributions.
- * The part may use the payload and env->more. Takes the message. */
-void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
 
 /* ---- bulk.c: many elements move at once, while nothing of their array is under way ----------- */
 /*
@@ -99,18 +79,6 @@ void seat_send(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
  *			(a barrier, when place_bulk is over on every PE)
  *	place_open      sends what was kept, and calls X_on_arrived
  */
-
-/** What can move in a quiescent collection; of one PE, or of several. All zero: of none. */
-struct place_rest {
-	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed
-				   * to */
-	uint32_t scans;           /* scans that each element has called */
-	bool any;                 /* there are elements: the numbers are valid */
-	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over
-				   * elements runs */
-	bool dynamic;             /* elements were created or destroyed */
-	bool away;                /* elements live on other PEs than their seats */
-};
 
 /** An element moves. */
 struct place_move {

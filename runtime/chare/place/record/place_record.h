@@ -9,21 +9,20 @@
  *	queued.c   calls of an element in the PE's queue
  *	lease.c    the ways of calls to elements that are away from home
  *	closing.c  whether inserting is over: from then on a call of a missing element is an error
- *	local.c    elements of this PE
- *	place_watch.c  who hears what happens here
+ *	newborn.c  which broadcasts an inserted element gets
+ *	tell_watch.c  who hears what happens here
  */
 #ifndef CK_PLACE_RECORD_H
 #define CK_PLACE_RECORD_H
 
 #include <pthread.h>
 
-#include "place_watch.h"
-#include "../../call/newborn.h"
+#include "place.h"
+#include "newborn.h"
 
 /* Handlers of PART_PLACE. */
 enum {
-	H_CREATE, H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_READY, H_CLOSING,
-	H_ANNOUNCE, H_KNOWN, H_BORN,
+	H_INSERT, H_MAKE, H_DESTROY, H_WHERE, H_CLOSING, H_INSERTED, H_MISSED,
 	H_SWITCH, H_LEAVE, H_MOVE, H_MOVE_PACKED, H_SEAT, H_TELL
 };
 
@@ -50,7 +49,6 @@ struct place_coll {
 	struct dynamic *dyn;      /* insert.c; NULL: no element was ever created, destroyed or moved
 				   * here */
 	struct closing *closing;  /* closing.c; NULL: no call has missed its element yet */
-	struct ready *ready;      /* ready.c; NULL: not requested, or all are constructed */
 	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
 	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before their
 				   * contributions */
@@ -108,8 +106,7 @@ enum { NOWHERE = -1 };
 
 /** A collection on one PE with elements that come and go, or move. */
 struct dynamic {
-	/* Of a sparse array: elements that live here, and have their seat here. */
-	struct idmap here;        /* struct ck_obj by index */
+	/* Of a sparse array, with its elements by index in c->here: */
 	uint64_t cap;             /* of elems */
 	uint64_t n_holes;
 	/* Of any: */
@@ -144,7 +141,8 @@ void where_send(struct pe *pe, int dst_pe, int handler, uint8_t flags, struct wh
 /* dynamic.c */
 /** A free slot of a sparse array. */
 uint64_t dynamic_slot(struct collection *c);
-void dynamic_constructed(struct collection *c);
+/** The watch of creations (part.h). */
+void dynamic_constructed(struct pe *pe, struct collection *c);
 /** Empty slots for the n elements of a sparse array, which had none. */
 void dynamic_slots(struct collection *c, uint64_t n);
 /** Whether the element can still be found, as a guest or at its seat. */
@@ -166,11 +164,11 @@ struct travel {
 	struct msg_fifo late;     /* late calls, in order */
 	struct travel *next, **link; /* travels under way within this process */
 };
-/** On a node: the travels between its PEs, for the end of the job. */
+/** On a node. */
 struct place_node {
 	pthread_mutex_t lock;
-	struct travel *flying;
-	const struct place_watch *watches[CK_PARTS]; /* place_watch.c: by part; NULL: none */
+	struct travel *flying;    /* between its PEs, for the end of the job */
+	const struct newborn_more *more; /* section/, and NULL without that room: see newborn.h */
 };
 static inline struct place_node *place_node_of(const struct node *node)
 {
@@ -250,15 +248,12 @@ void travel_drop_queued(struct pe *pe, const struct travel *t);
 /** Whether there are such calls. */
 bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
 
-/* place_watch.c */
-/** A part's; NULL: it has not registered, or there is no such part. */
-const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
+/* tell_watch.c */
 /** Notify all watches of an element's event: `event` is the offset in struct place_watch of a
  * function that takes a PE and an element. */
 void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event);
 /** Whether a part wants the element to stay for now. */
 bool watches_keep(struct pe *pe, struct ck_obj *obj);
-void tell_dynamic(struct pe *pe, struct collection *c);
 void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest);
 void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest);
 void tell_reopened(struct pe *pe, struct collection *c);
@@ -283,9 +278,5 @@ uint32_t closing_wave(const struct collection *c);
 void closing_missed(struct pe *pe, struct collection *c);
 void closing_arrived(struct pe *pe, struct cmi_msg *m);
 bool closing_is_open(const struct collection *c);
-
-/* local.c: functions of the tables of kinds (part.h) */
-struct ck_obj *array_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
-struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "../move/place_move.h"
 
-enum { PART_REST = 28 };
+enum { PART_REST = 29 };
 /* Its handlers. */
 enum { H_BATCH, H_BATCH_PACKED };
 

@@ -27,7 +27,7 @@ static void seat_put(struct pe *pe, struct collection *c, struct ck_obj *obj, co
 	c->elems[slot] = obj;
 	c->n_local++;
 	if (c->sparse)
-		index_add(&place_of(c)->dyn->here, obj);
+		index_add(&c->here, obj);
 }
 
 /* Calls that wait for an element that does not exist, whose home is here now. */

@@ -299,7 +299,7 @@ static void tables_empty(struct collection *c)
 		c->guests->n = c->guests->n_holes = 0;
 	}
 	if (c->sparse)
-		idmap_free(&place_of(c)->dyn->here);
+		idmap_free(&c->here);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------- */

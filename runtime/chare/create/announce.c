@@ -22,9 +22,9 @@
  * The announcements of one creator come in order to each PE, and so do its `born`: a group's
  * constructor finds the groups that were made before it.
  */
-#include "place_create.h"
-#include "../../core/shape.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "create_int.h"
+#include "../core/shape.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ struct announcement {
 	const CkGenChare *type;
 };
 
-static struct idmap *announcements(const struct pe *pe) { return ck_state(pe, PART_PLACE); }
+static struct idmap *announcements(const struct pe *pe) { return ck_state(pe, PART_CREATE); }
 
 static int group_root(uint64_t id) { return (int)(id >> 32); }
 
@@ -59,7 +59,7 @@ static const CkGenChare *group_type(struct pe *pe, int number, int src_pe)
 static void send_about_group(struct pe *pe, int dst_pe, int handler, uint8_t flags, uint64_t id,
 			     const CkGenChare *type)
 {
-	struct announce_msg *m = ck_msg_new(pe, PART_PLACE, handler, flags, sizeof *m);
+	struct announce_msg *m = ck_msg_new(pe, PART_CREATE, handler, flags, sizeof *m);
 
 	m->id = id;
 	m->chare = chare_number(ck_node_of(pe->node), type);
@@ -160,7 +160,7 @@ CkProxy CkGen_newGroup(const CkGenChare *chare, void *payload)
 	struct ck_env *env = create_take(pe, chare, payload);
 	const uint64_t id = env->coll = coll_new_id(pe);
 
-	env->head.handler = ck_handler(pe, PART_PLACE, H_ANNOUNCE);
+	env->head.handler = ck_handler(pe, PART_CREATE, H_ANNOUNCE);
 	env->head.flags |= CMI_F_EXPEDITED;
 	announce(pe, chare, env, -1);
 	ck_kind(pe, chare)->born(pe, chare, id);

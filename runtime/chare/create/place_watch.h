@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_watch.h: events of place/ for the rooms above it: elements move, collections begin to
+ * place_watch.h: events of the room place/ for the rooms above: elements move, collections begin to
  * change, seats move, and other PEs send messages about an element. A part registers when its node
- * starts.
+ * starts. The list stands below place/, so that a part can watch in a library without it.
  */
 #ifndef CK_PLACE_WATCH_H
 #define CK_PLACE_WATCH_H
 
-#include "place.h"
+#include "create.h"
+
+/** What can move in a quiescent collection (place/rest/); of one PE, or of several. All zero: of
+ * none. */
+struct place_rest {
+	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed
+				   * to */
+	uint32_t scans;           /* scans that each element has called */
+	bool any;                 /* there are elements: the numbers are valid */
+	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over
+				   * elements runs */
+	bool dynamic;             /* elements were created or destroyed */
+	bool away;                /* elements live on other PEs than their seats */
+};
 
 /** Each function is called on the PE of the event; all may be NULL. */
 struct place_watch {
@@ -56,5 +69,10 @@ struct place_watch {
 /** While the node starts: register the part. The caller keeps `watch` and does not change it. Parts
  * are called in the order of their numbers. */
 void place_join(struct node *node, int part, const struct place_watch *watch);
+
+/** A part's; NULL: it has not registered, or there is no such part. */
+const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
+/** The next one, from part *part on; NULL: no more. */
+const struct place_watch *watch_next(const struct pe *pe, uint32_t *part);
 
 #endif

@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place_watch.c: calls the registered functions; see place_watch.h. */
-#include "place_watch.h"
+/* tell_watch.c: tells the parts that observe elements (create/place_watch.h) what happens. */
 #include "place_record.h"
 
 #include <string.h>
-
-void place_join(struct node *node, int part, const struct place_watch *watch)
-{
-	place_node_of(node)->watches[part] = watch;
-}
-
-const struct place_watch *watch_of(const struct pe *pe, uint32_t part)
-{
-	return part < CK_PARTS ? place_node_of(pe->node)->watches[part] : NULL;
-}
-
-/* The next one, from part *part on; NULL: no more. */
-static const struct place_watch *next(const struct pe *pe, uint32_t *part)
-{
-	while (*part < CK_PARTS) {
-		const struct place_watch *w = watch_of(pe, (*part)++);
-
-		if (w)
-			return w;
-	}
-	return NULL;
-}
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
@@ -35,7 +12,7 @@ void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event)
 	const struct place_watch *w;
 	void (*fn)(struct pe *pe, struct ck_obj *obj);
 
-	for (uint32_t part = 0; (w = next(pe, &part));) {
+	for (uint32_t part = 0; (w = watch_next(pe, &part));) {
 		memcpy(&fn, (const char *)w + event, sizeof fn);
 		if (fn)
 			fn(pe, obj);
@@ -46,7 +23,7 @@ bool watches_keep(struct pe *pe, struct ck_obj *obj)
 {
 	const struct place_watch *w;
 
-	for (uint32_t part = 0; (w = next(pe, &part));)
+	for (uint32_t part = 0; (w = watch_next(pe, &part));)
 		if (w->leave_later && w->leave_later(pe, obj))
 			return true;
 	return false;
@@ -56,7 +33,7 @@ bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
 {
 	const struct place_watch *w;
 
-	for (uint32_t part = 0; (w = next(pe, &part));)
+	for (uint32_t part = 0; (w = watch_next(pe, &part));)
 		if (w->alone && w->alone(pe, obj))
 			return true;
 	return false;
@@ -64,20 +41,11 @@ bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
 
 /* ---- collections ----------------------------------------------------------------------------- */
 
-void tell_dynamic(struct pe *pe, struct collection *c)
-{
-	const struct place_watch *w;
-
-	for (uint32_t part = 0; (w = next(pe, &part));)
-		if (w->dynamic)
-			w->dynamic(pe, c);
-}
-
 void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
 {
 	const struct place_watch *w;
 
-	for (uint32_t part = 0; (w = next(pe, &part));)
+	for (uint32_t part = 0; (w = watch_next(pe, &part));)
 		if (w->rest)
 			w->rest(pe, c, rest);
 }
@@ -86,7 +54,7 @@ void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest 
 {
 	const struct place_watch *w;
 
-	for (uint32_t part = 0; (w = next(pe, &part));)
+	for (uint32_t part = 0; (w = watch_next(pe, &part));)
 		if (w->reseated)
 			w->reseated(pe, c, rest);
 }
@@ -95,7 +63,7 @@ void tell_reopened(struct pe *pe, struct collection *c)
 {
 	const struct place_watch *w;
 
-	for (uint32_t part = 0; (w = next(pe, &part));)
+	for (uint32_t part = 0; (w = watch_next(pe, &part));)
 		if (w->reopened)
 			w->reopened(pe, c);
 }

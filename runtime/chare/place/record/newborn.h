@@ -5,7 +5,7 @@
 #ifndef CK_NEWBORN_H
 #define CK_NEWBORN_H
 
-#include "call.h"
+#include "../../create/place_watch.h"
 
 /** The last bytes of an insertion, behind `n` spans: the broadcasts that its creator had seen, and
  * up to its home what else (section/section_newborn.c). */
@@ -26,8 +26,6 @@ struct newborn_more {
 	void (*inserted)(struct pe *pe, struct collection *c, CkIndex i, const struct span *list,
 			 uint32_t n,
 			 struct msg_fifo *waiting);
-	/** A copy of a multicast is delivered to an element here. */
-	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
 };
 
 /** An element that is being made on this PE. */
@@ -58,14 +56,8 @@ void newborn_slot(struct ck_obj *obj);
 /** It is destroyed, and its slot is empty. */
 void newborn_gone(struct pe *pe, struct collection *c, CkIndex i);
 
-/** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
- * elements are passed over. */
-bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env);
-/** Set passed[ordinal] of the elements that do not get it, or not yet. */
-void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed);
-
-/** A guest of this PE gets one now. */
-void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no);
+/** Its functions for call/. */
+extern const struct call_newborns newborn_calls;
 
 void newborn_inserted_arrived(struct pe *pe, struct cmi_msg *m);
 void newborn_missed_arrived(struct pe *pe, struct cmi_msg *m);

@@ -4,8 +4,8 @@
  * Its memory is freed once none of its handlers runs: at the next turn of the scheduler, or, if it
  * has threads, after the last of them ends.
  */
-#include "place_create.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "create_int.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -73,6 +73,9 @@ void CkDestroy(void *self)
 	struct ck_obj *obj = obj_of(self);
 	const CkGenChare *type = obj->coll->type;
 
+	if (!ck_kind(pe, type)->destroy && type->kind == CKGEN_ARRAY)
+		csd_abort(pe, "CkDestroy: the end of an element of %s needs the room chare/place, which this "
+			  "library has been built without", type->name);
 	if (!ck_kind(pe, type)->destroy)
 		csd_abort(pe, "CkDestroy: %s is neither a singleton chare nor an array; main chares, groups and "
 			  "nodegroups live as long as the job", type->name);

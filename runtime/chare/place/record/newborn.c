@@ -21,12 +21,12 @@
  * All these messages are counted, so quiescence waits for them: in a quiescent job there are no
  * records, and seats may move.
  *
- * Records lie at the element's seat, where its broadcasts are delivered (place/seat.c). So the
+ * Records lie at the element's seat, where its broadcasts are delivered (seat.c). So the
  * element may move at any time: late broadcasts go to its stub, and from there to the element.
  */
-#include "newborn.h"
-#include "../core/shape.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "place_record.h"
+#include "../../core/shape.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void maybe_forget(struct collection *c)
 
 /* ---- the creator: the broadcasts that it has seen -------------------------------------------- */
 
-void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no)
+static void newborns_saw(struct pe *pe, struct collection *c, int root, uint64_t no)
 {
 	if (root != pe->id && !spans_has(&call_coll_of(c)->seen, root, no))
 		spans_add(&newborns_get(c)->ahead, root, no);
@@ -74,7 +74,7 @@ static void add_ahead(const struct call_coll *k, struct spans *to)
 /* The caller frees it. */
 static struct spans seen_by(struct pe *pe, const struct collection *c)
 {
-	const struct newborn_more *more = call_node_of(pe->node)->more;
+	const struct newborn_more *more = place_node_of(pe->node)->more;
 	const struct call_coll *k = call_coll_of(c);
 	const struct span own = { .root = pe->id, .from = 1, .to = k->n_begun + 1 };
 	struct spans all = { 0 };
@@ -150,7 +150,7 @@ static bool groups_fit(const struct span *list, uint32_t n, int n_pes)
 void newborn_at_home(struct pe *pe, struct collection *c, CkIndex i, struct ck_env *env,
 		     struct msg_fifo *waiting)
 {
-	const struct newborn_more *sections = call_node_of(pe->node)->more;
+	const struct newborn_more *sections = place_node_of(pe->node)->more;
 	struct stamp s = stamp_of(env);
 	struct span *list = spans_of(env, &s);
 	const uint32_t n = n_of_all(list, s.n), more = s.n - n;
@@ -249,7 +249,7 @@ static void send_missed(struct pe *pe, const struct collection *c, const struct 
 			const struct ck_env *env)
 {
 	const size_t rest = env->head.size - sizeof env->head;
-	struct missed_msg *m = ck_msg_new(pe, PART_CALL, H_MISSED, 0, sizeof *m + rest);
+	struct missed_msg *m = ck_msg_new(pe, PART_PLACE, H_MISSED, 0, sizeof *m + rest);
 
 	m->coll = c->id;
 	m->no = to->no;
@@ -276,7 +276,7 @@ static void pay(struct pe *pe, struct collection *c, struct newborns *n, const s
 	maybe_forget(c);
 }
 
-bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env)
+static bool newborns_begin(struct pe *pe, struct collection *c, const struct ck_env *env)
 {
 	struct newborns *n = call_coll_of(c)->newborns;
 
@@ -350,7 +350,7 @@ static void newborn_hold(struct newborn *y, struct ck_env *env)
 	y->held[y->n_held++] = env;
 }
 
-void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed)
+static void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool *passed)
 {
 	struct idmap *all = &call_coll_of(c)->newborns->by_index;
 	const struct idmap_slot *s;
@@ -372,6 +372,8 @@ void newborns_pass(struct pe *pe, struct collection *c, struct ck_env *env, bool
 			i++;
 	maybe_forget(c);
 }
+
+const struct call_newborns newborn_calls = { newborns_begin, newborns_pass, newborns_saw };
 
 /* The first held one of a root of which the element misses none. */
 static struct ck_env *take_due(struct newborn *y)
@@ -477,7 +479,7 @@ static void send_inserted(struct pe *pe, const struct collection *c, const struc
 			  const struct spans *missed)
 {
 	const size_t bytes = missed->n * sizeof *missed->list;
-	struct inserted_msg *m = ck_msg_new(pe, PART_CALL, H_INSERTED, 0, sizeof *m + bytes);
+	struct inserted_msg *m = ck_msg_new(pe, PART_PLACE, H_INSERTED, 0, sizeof *m + bytes);
 
 	m->coll = c->id;
 	m->epoch = b->epoch;
@@ -604,7 +606,6 @@ void newborns_fini(struct pe *pe, struct collection *c)
 	struct newborns *n = call_coll_of(c)->newborns;
 	const struct idmap_slot *s;
 
-	spans_free(&call_coll_of(c)->seen);
 	if (!n)
 		return;
 	for (size_t i = 0; (s = idmap_each(&n->by_index, &i)); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make.c: creates and destroys elements while the program runs. */
-#include "place_create.h"
+#include "place_int.h"
 
 /* A new element; it is not constructed yet. */
 static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i)
@@ -10,7 +10,7 @@ static struct ck_obj *element_add(struct pe *pe, struct collection *c, CkIndex i
 	coll_become_dynamic(pe, c);
 	if (c->sparse) {
 		obj = obj_add(c, i, dynamic_slot(c));
-		index_add(&place_of(c)->dyn->here, obj);
+		index_add(&c->here, obj);
 	} else {
 		obj = obj_add(c, i, coll_slot(c, index_place(c, i)));
 	}
@@ -32,7 +32,7 @@ static void leave_slot(struct pe *pe, struct ck_obj *obj)
 	c->n_local--;
 	c->n_here = c->n_line = 0;
 	if (c->sparse) {
-		index_remove(&place_of(c)->dyn->here, obj->index);
+		index_remove(&c->here, obj->index);
 		place_of(c)->dyn->n_holes++;
 	}
 }

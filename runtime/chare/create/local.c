@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* local.c: queries of a program about a collection: the elements of this PE, the extents. */
-#include "place_record.h"
+#include "create_int.h"
 
 struct ck_obj *coll_local(const struct collection *c, CkIndex i)
 {
 	if (c->sparse) {
-		struct ck_obj *obj = index_find(&place_of(c)->dyn->here, i);
+		struct ck_obj *obj = index_find(&c->here, i);
 
 		if (!obj && c->guests)
 			obj = guest_find(c->guests, elem_key_of(c, i));

@@ -3,8 +3,8 @@
  * ready.c: tells the creator of a new array when all its elements are constructed. The reports go
  * up the tree on which the creation message came down.
  */
-#include "place_create.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "create_int.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 
@@ -14,45 +14,58 @@ struct ready {
 	CkCallback cb;            /* on the creator's PE */
 };
 
+static struct ready **ready_of(const struct collection *c) { return coll_state(c, PART_CREATE); }
+
 void ready_want(struct collection *c, const CkCallback *cb)
 {
-	if (!place_of(c)->ready)
-		place_of(c)->ready = cmi_alloc_zero(1, sizeof *place_of(c)->ready, "a collection");
+	struct ready **r = ready_of(c);
+
+	if (!*r)
+		*r = cmi_alloc_zero(1, sizeof **r, "a collection");
 	if (cb)
-		place_of(c)->ready->cb = *cb;
+		(*r)->cb = *cb;
+}
+
+void ready_fini(struct pe *pe, struct collection *c)
+{
+	(void)pe;
+	free(*ready_of(c));
+	*ready_of(c) = NULL;
 }
 
 static void ready_report(struct pe *pe, struct collection *c)
 {
-	struct ready *r = place_of(c)->ready;
+	struct ready *r = *ready_of(c);
 	int root = (int)(c->id >> 32);
 	const CkArrayID aid = { c->id };
 
 	if (!r->constructed || r->n_in < csd_tree_n_children(pe, root))
 		return;
-	if (pe->id == root)
+	if (pe->id == root) {
 		callback_fire(pe, &r->cb, CK_ARRAYID, &aid, 1, sizeof aid);
-	else
-		where_send(pe, csd_tree_parent(pe, root), H_READY, 0,
-			   (struct where_msg){ .coll = c->id });
-	free(r);
-	place_of(c)->ready = NULL;
+	} else {
+		struct ready_msg *m = ck_msg_new(pe, PART_CREATE, H_READY, 0, sizeof *m);
+
+		m->coll = c->id;
+		csd_send(pe, csd_tree_parent(pe, root), &m->head);
+	}
+	ready_fini(pe, c);
 }
 
 void ready_constructed(struct pe *pe, struct collection *c)
 {
-	if (CSD_LIKELY(!place_of(c)->ready))
+	if (CSD_LIKELY(!*ready_of(c)))
 		return;
-	place_of(c)->ready->constructed = true;
+	(*ready_of(c))->constructed = true;
 	ready_report(pe, c);
 }
 
 void ready_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	struct collection *c = coll_get(pe, ((const struct where_msg *)m)->coll);
+	struct collection *c = coll_get(pe, ((const struct ready_msg *)m)->coll);
 
 	csd_msg_free(pe, m);
 	ready_want(c, NULL);
-	place_of(c)->ready->n_in++;
+	(*ready_of(c))->n_in++;
 	ready_report(pe, c);
 }

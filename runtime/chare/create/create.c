@@ -3,23 +3,13 @@
  * create.c: new arrays. The creator checks the options and sends one message to all PEs; each PE
  * creates its own elements from it. Groups are announced first (announce.c).
  */
-#include "place_create.h"
-#include "../../core/shape.h"
-#include "../../../machine/base/cmi_alloc.h"
+#include "create_int.h"
+#include "../core/shape.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <string.h>
 
 /* ---- elements ------------------------------------------------------------------------------- */
-
-/* The type of a sparse array is about to be set. */
-static void become_sparse(struct pe *pe, struct collection *c, const struct ck_shape *shape)
-{
-	coll_become_dynamic(pe, c);
-	memcpy(c->homes.start, shape->start, sizeof c->homes.start);
-	memcpy(c->homes.step, shape->step, sizeof c->homes.step);
-	if (shape->empty)
-		closing_open(pe, c);
-}
 
 /* coll_type for an array that extents alone do not describe. */
 static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
@@ -38,7 +28,9 @@ static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *ty
 	c->homes.dims = shape->dims;
 	c->homes.map = map;
 	c->sparse = true;
-	become_sparse(pe, c, shape);
+	memcpy(c->homes.start, shape->start, sizeof c->homes.start);
+	memcpy(c->homes.step, shape->step, sizeof c->homes.step);
+	ck_kind(pe, type)->sparse(pe, c, shape->empty);
 	coll_spread(pe, c, coll_volume(&c->homes.dims));
 	if (shape->empty)
 		c->n_slots = c->n_local = 0;
@@ -97,8 +89,6 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 	objs_create(pe, c);
 	n = c->n_slots;
 	coll_line_up(c);
-	if (c->sparse)
-		dynamic_constructed(c);
 	tell_created(pe, c);
 	c->constructed = true;
 	/* A constructor may destroy its own element. */
@@ -111,16 +101,14 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 /* ---- arrivals -------------------------------------------------------------------------------- */
 
-/* The PE that handles a message that came before the creation: a call, an insertion, or an element
- * that has already arrived (H_MOVE). */
+/* The PE that handles a message that came before the creation: mostly a call. */
 static int home_of_early(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	const int handler = env->head.handler;
+	const struct ck_kind *kind = ck_kind(pe, c->type);
+	const int other = kind->early ? kind->early(pe, c, &env->head) : -1;
 
-	if (handler == ck_handler(pe, PART_PLACE, H_MOVE))
-		return pe->id;
-	if (handler == ck_handler(pe, PART_PLACE, H_INSERT))
-		return index_home(pe, c, env->index);
+	if (other >= 0)
+		return other;
 	if (!(env->flags & CK_ENV_UNPLACED))
 		return pe->id;
 	address_in_array(pe, c, env->index, env);
@@ -210,6 +198,8 @@ const char *create_misfit(struct pe *pe, const struct cmi_msg *m)
 		if (shape.dims.nd < 0 || shape.dims.nd > 6 || shape.map < 0 || shape.map > ck->n_maps ||
 		    !extents_fit(&shape.dims))
 			return "its extents are invalid";
+		if (shape.sparse && !ck_kind(pe, type)->sparse)
+			return "it creates an array without extents; no room place has been built";
 		room -= sizeof shape;
 	} else if (type->kind == CKGEN_ARRAY &&
 		   (env->create.extents[0] < 1 || (type->nd > 1 && env->create.extents[1] < 1) ||
@@ -243,7 +233,7 @@ struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload)
 static CkProxy create_send(struct pe *pe, uint64_t id, struct ck_env *env)
 {
 	env->coll = id;
-	env->head.handler = ck_handler(pe, PART_PLACE, H_CREATE);
+	env->head.handler = ck_handler(pe, PART_CREATE, H_CREATE);
 	bcast_forward_from(pe, env, pe->id);
 	csd_send(pe, pe->id, &env->head);
 	return (CkProxy){ id };
@@ -282,8 +272,6 @@ static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct
 	if (params)
 		csd_msg_free(pe, &params->head);
 	coll_shape(pe, c, type, shape);
-	if (shape->empty)
-		closing_count(pe, c, PHASES_BEGUN);
 	if (ready)
 		ready_want(c, ready);
 	return create_send(pe, id, env);
@@ -372,6 +360,9 @@ CkProxy CkGen_newArray(const CkGenChare *chare, const CkArrayOptions *o, void *p
 			shape.step[d] = 1;
 	}
 	shape.sparse |= shape.empty;
+	if (shape.sparse && !ck_kind(pe, chare)->sparse)
+		csd_abort(pe, "%s_ckNew: an array without extents, or with start, end and step, needs the room "
+			  "chare/place, which this library has been built without", chare->name);
 	if (shape.sparse || shape.ready || chare->nd > 3)
 		return create_shaped(pe, chare, &shape, o->ready, payload);
 	return create(pe, chare, shape.dims, shape.map, payload);
