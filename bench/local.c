@@ -173,7 +173,8 @@ static void cut(CkProxy array, uint64_t n)
 	const uint64_t cuts[] = { 0, n };
 
 	place_close(pe, c);
-	place_bulk(pe, c, &(struct place_plan){ .cuts = cuts, .rest = place_rest_of(pe, c) }, all_there, NULL);
+	place_bulk(pe, c, &(struct place_plan){ .cuts = cuts, .still = place_still_of(pe, c) },
+		   all_there, NULL);
 	place_open(pe, c);
 }
 

@@ -47,7 +47,7 @@ ROOMS = {
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'call', 'wait',
-                      'create', 'place/record', 'place/move', 'place/rest', 'place',
+                      'create', 'place/record', 'place/move', 'place/bulk', 'place',
                       'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
                       'kinds', 'kinds/nodegroup', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace'],
 }

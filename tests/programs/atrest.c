@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * atrest: elements that move at rest, many at once, to where a random plan says: cuts, or single moves. It drives
- * runtime/chare/place/rest/bulk.c itself: it closes the array, waits for quiescence, hands out the plan, and opens it.
+ * runtime/chare/place/bulk/bulk.c itself: it closes the array, waits for quiescence, hands out
+ * the plan, and opens it.
  *
  *	atrest [SEED [ROUNDS]]
  *
@@ -40,7 +41,7 @@ struct Main {
 	CkSection section;
 	bool some_member[CELLS_MOST];
 	int at[CELLS_MOST];       /* where each element lives; -1: nowhere */
-	Rest rest;
+	Still still;
 	bool seats, cuts;         /* what the last plan moved */
 	int n_in;                 /* answers so far */
 	/* Sums to Main and to all; of the array, and of its twin. */
@@ -289,7 +290,7 @@ void Mover_on_rest(Mover *self, uint64_t id)
 	(void)self;
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		list[n++] = obj->index;
-	Main_answer(mainProxy, CkMyPe(), place_rest_of(csd_self(), c), n, list);
+	Main_answer(mainProxy, CkMyPe(), place_still_of(csd_self(), c), n, list);
 }
 
 static void over(struct pe *pe, struct collection *c, void *arg)
@@ -299,9 +300,11 @@ static void over(struct pe *pe, struct collection *c, void *arg)
 	Main_moved(mainProxy);
 }
 
-void Mover_on_go(Mover *self, uint64_t id, int n_cuts, const uint64_t *cuts, int n, const Move *moves, Rest rest)
+void Mover_on_go(Mover *self, uint64_t id, int n_cuts, const uint64_t *cuts, int n,
+		 const Move *moves, Still still)
 {
-	struct place_plan plan = { .cuts = n_cuts ? cuts : NULL, .moves = moves, .n_moves = (size_t)n, .rest = rest };
+	struct place_plan plan = { .cuts = n_cuts ? cuts : NULL, .moves = moves, .n_moves = (size_t)n,
+				   .still = still };
 
 	(void)self;
 	place_bulk(csd_self(), array(id), &plan, over, NULL);
@@ -666,7 +669,7 @@ static void close_it(Main *self)
 static void ask(Main *self)
 {
 	self->n_in = 0;
-	memset(&self->rest, 0, sizeof self->rest);
+	memset(&self->still, 0, sizeof self->still);
 	for (int i = 0; i < self->total; i++)
 		self->at[i] = -1;
 	Mover_rest_all(movers, self->id);
@@ -716,7 +719,7 @@ static void move(Main *self)
 {
 	uint64_t cuts[PES_MOST + 1];
 	Move moves[CELLS_MOST];
-	struct place_plan plan = { .rest = self->rest };
+	struct place_plan plan = { .still = self->still };
 	int n = 0;
 
 	self->n_in = 0;
@@ -734,10 +737,10 @@ static void move(Main *self)
 		insert_one(self);
 	else
 		note(self);
-	Mover_go_all(movers, self->id, self->cuts ? CkNumPes() + 1 : 0, cuts, n, moves, self->rest);
+	Mover_go_all(movers, self->id, self->cuts ? CkNumPes() + 1 : 0, cuts, n, moves, self->still);
 }
 
-void Main_on_answer(Main *self, int from, Rest rest, int n, const CkIndex *at)
+void Main_on_answer(Main *self, int from, Still still, int n, const CkIndex *at)
 {
 	for (int k = 0; k < n; k++) {
 		const int i = linear(at[k], size);
@@ -745,7 +748,7 @@ void Main_on_answer(Main *self, int from, Rest rest, int n, const CkIndex *at)
 		CHECK(self->there[i] && self->at[i] < 0);
 		self->at[i] = from;
 	}
-	place_rest_join(&self->rest, &rest);
+	place_still_join(&self->still, &still);
 	if (++self->n_in < CkNumPes())
 		return;
 	for (int i = 0; i < self->total; i++)

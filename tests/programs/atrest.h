@@ -5,7 +5,7 @@
 
 #include "../../runtime/chare/place/record/place.h"
 
-typedef struct place_rest Rest;
+typedef struct place_still Still;
 typedef struct place_move Move;
 
 #endif

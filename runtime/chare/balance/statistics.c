@@ -96,8 +96,8 @@ void statistics_send(struct pe *pe, struct collection *c, const struct step *p)
 {
 	const size_t pes = p->n_pes * sizeof *p->pes, elems = p->n * sizeof *p->elems;
 	const size_t edges = p->n_edges * sizeof *p->edges;
-	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STATS, REST_BYTES + pes + elems + edges);
-	char *at = rest_put(m, &p->rest);
+	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STATS, STILL_BYTES + pes + elems + edges);
+	char *at = still_put(m, &p->still);
 
 	m->wave = (uint32_t)p->n_pes;
 	m->n = (uint32_t)p->n;
@@ -113,10 +113,10 @@ void statistics_send(struct pe *pe, struct collection *c, const struct step *p)
 void statistics_take(struct step *p, const struct sync_msg *m)
 {
 	const size_t pes = m->wave * sizeof *p->pes, elems = m->n * sizeof *p->elems;
-	struct place_rest rest;
-	const char *at = rest_get(m, &rest);
+	struct place_still still;
+	const char *at = still_get(m, &still);
 
-	place_rest_join(&p->rest, &rest);
+	place_still_join(&p->still, &still);
 	step_room(p, m->wave, m->n, m->sums.n);
 	memcpy(p->pes + p->n_pes, at, pes);
 	if (elems)
@@ -135,7 +135,7 @@ const char *statistics_misfit(struct pe *pe, const struct sync_msg *m, const voi
 
 	if (m->wave > (uint32_t)pe->node->job->n_pes ||
 	    m->sums.n > m->head.size ||
-	    m->head.size != sizeof *m + REST_BYTES + m->wave * sizeof *pes + m->n * sizeof *elems +
+	    m->head.size != sizeof *m + STILL_BYTES + m->wave * sizeof *pes + m->n * sizeof *elems +
 	    m->sums.n * sizeof(struct edge_record))
 		return "its records do not lie within it";
 	for (uint32_t i = 0; i < m->wave; i++)

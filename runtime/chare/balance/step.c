@@ -80,16 +80,16 @@ static void send_moves(struct pe *pe, struct collection *c, const struct step *p
 	for (size_t i = 0; i < q->s.n; i++)
 		n += q->to[i] != q->element[i].pe;
 	balance_count(pe, COUNT_MOVED, n);
-	if (!n && !(cut && p->rest.away)) {
+	if (!n && !(cut && p->still.away)) {
 		sync_tell_all(pe, c, SYNC_RESUME, MEASURE_ANEW);
 		return;
 	}
 	m = sync_msg_new(pe, c, SYNC_MOVES,
-			 REST_BYTES +
+			 STILL_BYTES +
 				 (cut ? n_cuts * sizeof(uint64_t) : n * sizeof(struct place_move)));
 	m->wave = cut;
 	m->n = cut ? (uint32_t)n_cuts : n;
-	at = rest_put(m, &p->rest);
+	at = still_put(m, &p->still);
 	if (cut)
 		write_cuts(c, p, q, (uint64_t *)(void *)at);
 	else
@@ -128,7 +128,7 @@ void step_begin(struct pe *pe, struct collection *c, enum step_way way)
 	s->step = cmi_alloc_zero(1, sizeof(*s->step), "load balancing");
 	s->step->way = way;
 	if (way == AT_REST)
-		s->step->rest = place_rest_of(pe, c);
+		s->step->still = place_still_of(pe, c);
 	statistics_own(pe, c, s->step);
 	maybe_all_told(pe, c);
 }
@@ -216,7 +216,7 @@ static void all_moved(struct pe *pe, struct collection *c, void *arg)
 static void moves_came(struct pe *pe, struct collection *c, const struct sync_msg *m)
 {
 	struct place_plan plan = { 0 };
-	const void *at = rest_get(m, &plan.rest);
+	const void *at = still_get(m, &plan.still);
 
 	if (sync_of(c)->step->way != AT_REST) {
 		move_singly(pe, c, at, m->n);
@@ -280,7 +280,7 @@ static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, c
 	const struct place_move *r = at;
 	const size_t each = m->wave ? sizeof(uint64_t) : sizeof *r;
 
-	if (m->head.size != sizeof *m + REST_BYTES + m->n * each ||
+	if (m->head.size != sizeof *m + STILL_BYTES + m->n * each ||
 	    (m->wave && m->n != (uint32_t)pe->node->job->n_pes + 1))
 		return "its records do not lie within it";
 	for (uint32_t i = 0; i < m->n && !m->wave; i++)
@@ -291,9 +291,9 @@ static const char *moves_misfit(const struct pe *pe, const struct sync_msg *m, c
 
 const char *step_misfit(struct pe *pe, const struct sync_msg *m)
 {
-	const char *at = (const char *)(m + 1) + REST_BYTES;
+	const char *at = (const char *)(m + 1) + STILL_BYTES;
 
-	if (m->head.size < sizeof *m + REST_BYTES)
+	if (m->head.size < sizeof *m + STILL_BYTES)
 		return "its records do not lie within it";
 	return m->kind == SYNC_STATS ? statistics_misfit(pe, m, at) : moves_misfit(pe, m, at);
 }

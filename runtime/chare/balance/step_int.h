@@ -26,22 +26,22 @@ struct elem_record {
 };
 
 /** Precedes the records of SYNC_STATS and SYNC_MOVES. */
-enum { REST_BYTES = (sizeof(struct place_rest) + 15) / 16 * 16 };
+enum { STILL_BYTES = (sizeof(struct place_still) + 15) / 16 * 16 };
 
 /** Returns the position after it. */
-static inline char *rest_put(struct sync_msg *m, const struct place_rest *rest)
+static inline char *still_put(struct sync_msg *m, const struct place_still *still)
 {
 	char *at = (char *)(m + 1);
 
-	memset(at, 0, REST_BYTES);
-	memcpy(at, rest, sizeof *rest);
-	return at + REST_BYTES;
+	memset(at, 0, STILL_BYTES);
+	memcpy(at, still, sizeof *still);
+	return at + STILL_BYTES;
 }
 
-static inline const char *rest_get(const struct sync_msg *m, struct place_rest *rest)
+static inline const char *still_get(const struct sync_msg *m, struct place_still *still)
 {
-	memcpy(rest, m + 1, sizeof *rest);
-	return (const char *)(m + 1) + REST_BYTES;
+	memcpy(still, m + 1, sizeof *still);
+	return (const char *)(m + 1) + STILL_BYTES;
 }
 
 /** Of a number in a message of another process. */
@@ -54,7 +54,7 @@ static inline bool is_pe(const struct pe *pe, int32_t n)
 
 struct step {
 	enum step_way way;
-	struct place_rest rest;   /* when quiescent: of this PE and all below it */
+	struct place_still still; /* when quiescent: of this PE and all below it */
 	struct pe_record *pes;    /* ours */
 	struct elem_record *elems;/* ours */
 	struct edge_record *edges;/* ours */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* create_part.c: the table of the part, and for the watchdog the messages that wait for creations. */
+/* create_part.c: the table of the part; for the watchdog: messages that wait for creations. */
 #include "create_int.h"
 #include "../core/shape.h"
 
@@ -26,8 +26,9 @@ static void create_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
-#define ANNOUNCE_SHAPE CK_SHAPE_STRUCT(struct announce_msg), CK_SHAPE_ID(struct announce_msg, id), \
-	CK_SHAPE_MAKER(struct announce_msg, id)
+#define ANNOUNCE_SHAPE                                                                             \
+	CK_SHAPE_STRUCT(struct announce_msg), CK_SHAPE_ID(struct announce_msg, id),                \
+		CK_SHAPE_MAKER(struct announce_msg, id)
 
 static const struct ck_handler handlers[] = {
 	[H_CREATE] = { "ck.create", create_arrived, true,

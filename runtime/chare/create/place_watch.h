@@ -9,9 +9,9 @@
 
 #include "create.h"
 
-/** What can move in a quiescent collection (place/rest/); of one PE, or of several. All zero: of
+/** What can move in a quiescent collection (place/bulk/); of one PE, or of several. All zero: of
  * none. */
-struct place_rest {
+struct place_still {
 	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed
 				   * to */
 	uint32_t scans;           /* scans that each element has called */
@@ -47,10 +47,10 @@ struct place_watch {
 	/** Elements of the collection come and go from now on: c->dynamic is set. */
 	void (*dynamic)(struct pe *pe, struct collection *c);
 	/** Nothing of the collection is under way (bulk.c): report what that means for moves. */
-	void (*rest)(struct pe *pe, struct collection *c, struct place_rest *rest);
-	/** Seats have moved in bulk: this PE has other elements now, in other slots. `rest` is of all
+	void (*still)(struct pe *pe, struct collection *c, struct place_still *still);
+	/** Seats have moved in bulk: this PE has other elements now, in other slots. `still` is of all
 	 * PEs. */
-	void (*reseated)(struct pe *pe, struct collection *c, const struct place_rest *rest);
+	void (*reseated)(struct pe *pe, struct collection *c, const struct place_still *still);
 	/** All PEs have done that. */
 	void (*reopened)(struct pe *pe, struct collection *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_int.h: what the files of this folder share. They are above its rooms, record < move; rest/
+ * place_int.h: what the files of this folder share. They are above its rooms, record < move; bulk/
  * lies upon move/, and nothing here calls it.
  *
  *	insert.c   inserting elements; the part

@@ -96,7 +96,7 @@ static void contribution_filed(struct pe *pe, struct ck_obj *seat, struct ck_env
 
 static const struct place_watch watch = {
 	.dynamic = reductions_dynamic,
-	.rest = reductions_rest,
+	.still = reductions_still,
 	.reseated = reductions_reseated,
 	.reopened = reductions_reopened,
 	.filed = contribution_filed,

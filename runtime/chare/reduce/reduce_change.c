@@ -157,16 +157,16 @@ void reductions_destroyed(struct pe *pe, struct ck_obj *obj)
 
 /* ---- seats move in bulk ---------------------------------------------------------------------- */
 
-void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
+void reductions_still(struct pe *pe, struct collection *c, struct place_still *still)
 {
 	(void)pe;
-	rest->fixed |= reductions_of(c)->open || reductions_of(c)->n_due;
+	still->fixed |= reductions_of(c)->open || reductions_of(c)->n_due;
 }
 
 /* All elements have contributed to equally many reductions, so the next one is the same on all PEs,
  * including those that had no elements and were told of none. The PEs with elements have
  * changed. */
-void reductions_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
+void reductions_reseated(struct pe *pe, struct collection *c, const struct place_still *still)
 {
 	struct reduce_coll *all = reductions_of(c);
 
@@ -174,9 +174,9 @@ void reductions_reseated(struct pe *pe, struct collection *c, const struct place
 	all->odd_empty = all->said_empty = false;
 	if (all->child)
 		memset(all->child, CHILD_UNKNOWN, (size_t)csd_tree_n_children(pe, 0) + 1);
-	if (!rest->any)
+	if (!still->any)
 		return;
-	all->next_no = all->n_passed = all->n_done = rest->lo;
+	all->next_no = all->n_passed = all->n_done = still->lo;
 	all->n_ahead = 0;
 }
 

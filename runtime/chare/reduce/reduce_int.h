@@ -170,8 +170,8 @@ void reductions_dynamic(struct pe *pe, struct collection *c);
 void reductions_constructed(struct pe *pe, struct collection *c);
 void reductions_created(struct pe *pe, struct ck_obj *obj);
 void reductions_destroyed(struct pe *pe, struct ck_obj *obj);
-void reductions_rest(struct pe *pe, struct collection *c, struct place_rest *rest);
-void reductions_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest);
+void reductions_still(struct pe *pe, struct collection *c, struct place_still *still);
+void reductions_reseated(struct pe *pe, struct collection *c, const struct place_still *still);
 void reductions_reopened(struct pe *pe, struct collection *c);
 
 #endif

@@ -503,24 +503,24 @@ static void scan_check(struct pe *pe, const struct collection *c, const struct r
 
 /* ---- seats move in bulk ---------------------------------------------------------------------- */
 
-static void scans_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
+static void scans_still(struct pe *pe, struct collection *c, struct place_still *still)
 {
 	const struct scans *all = *scans_at(c);
 
 	(void)pe;
-	rest->fixed |= all && all->open;
+	still->fixed |= all && all->open;
 	if (c->dynamic || !c->n_local)
 		return;
-	rest->scans = all ? all->n_scanned[0] : 0;
+	still->scans = all ? all->n_scanned[0] : 0;
 	for (uint64_t i = 0; all && i < c->n_local; i++)
-		rest->fixed |= all->n_scanned[i] != rest->scans;
+		still->fixed |= all->n_scanned[i] != still->scans;
 }
 
 /* All elements have called equally many scans, so they count from 0 again. */
-static void scans_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
+static void scans_reseated(struct pe *pe, struct collection *c, const struct place_still *still)
 {
 	(void)pe;
-	(void)rest;
+	(void)still;
 	free(*scans_at(c));
 	*scans_at(c) = NULL;
 }
@@ -685,7 +685,7 @@ static const struct ck_handler handlers[] = {
 
 static const struct place_watch watch = {
 	.dynamic = scans_dynamic,
-	.rest = scans_rest,
+	.still = scans_still,
 	.reseated = scans_reseated,
 	.filed = scan_filed,
 	.filed_misfit = contribution_misfit,

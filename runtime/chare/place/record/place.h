@@ -74,7 +74,7 @@ void guest_remove(struct ck_obj *obj);
  *
  *	place_close     each PE keeps what it sends to the collection from now on
  *			(wait until nothing is under way: quiescence)
- *	place_rest_of   each PE reports what can move; place_rest_join combines the reports of all PEs
+ *	place_still_of  each PE reports what can move; place_still_join combines the reports of all PEs
  *	place_bulk      all PEs, with the same plan
  *			(a barrier, when place_bulk is over on every PE)
  *	place_open      sends what was kept, and calls X_on_arrived
@@ -93,7 +93,7 @@ struct place_plan {
 	const uint64_t *cuts;
 	const struct place_move *moves; /* each element at most once */
 	size_t n_moves;
-	struct place_rest rest;   /* of all PEs */
+	struct place_still still; /* of all PEs */
 };
 
 /** Keep calls, broadcasts, multicasts, insertions and destructions that this PE sends to the
@@ -102,8 +102,8 @@ struct place_plan {
 void place_close(struct pe *pe, struct collection *c);
 bool place_is_closed(const struct collection *c);
 /** This PE's report. Only when quiescent. */
-struct place_rest place_rest_of(struct pe *pe, struct collection *c);
-void place_rest_join(struct place_rest *all, const struct place_rest *one);
+struct place_still place_still_of(struct pe *pe, struct collection *c);
+void place_still_join(struct place_still *all, const struct place_still *one);
 /** Why the element cannot move now, "it has threads"; NULL: it can. */
 const char *place_pinned(struct pe *pe, struct ck_obj *obj);
 /** Whether the element can move by CkMigrateMe, but not by place_bulk. */
@@ -113,7 +113,7 @@ bool place_moves_alone(struct pe *pe, struct ck_obj *obj);
  * stay, else the job ends. The plan is the caller's, and may be freed when the call returns. `over`
  * is called when all elements for this PE have arrived, maybe before the call returns.
  *
- * Seats move along in a sparse array, and with cuts, if plan->rest allows; then no element of the
+ * Seats move along in a sparse array, and with cuts, if plan->still allows; then no element of the
  * collection is away from its seat any more, and with cuts none is away from home: the cuts are the
  * collection's map, and calls cost what they cost in an array that never moved. Otherwise elements
  * live there as guests. */

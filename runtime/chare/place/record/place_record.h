@@ -254,8 +254,8 @@ bool has_queued(struct pe *pe, const struct collection *c, CkIndex i);
 void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event);
 /** Whether a part wants the element to stay for now. */
 bool watches_keep(struct pe *pe, struct ck_obj *obj);
-void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest);
-void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest);
+void ask_still(struct pe *pe, struct collection *c, struct place_still *still);
+void tell_reseated(struct pe *pe, struct collection *c, const struct place_still *still);
 void tell_reopened(struct pe *pe, struct collection *c);
 
 /* lease.c */

@@ -10,7 +10,7 @@
 void tell_watches(struct pe *pe, struct ck_obj *obj, size_t event)
 {
 	const struct place_watch *w;
-	void (*fn)(struct pe *pe, struct ck_obj *obj);
+	void (*fn)(struct pe *, struct ck_obj *);
 
 	for (uint32_t part = 0; (w = watch_next(pe, &part));) {
 		memcpy(&fn, (const char *)w + event, sizeof fn);
@@ -41,22 +41,22 @@ bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
 
 /* ---- collections ----------------------------------------------------------------------------- */
 
-void ask_rest(struct pe *pe, struct collection *c, struct place_rest *rest)
+void ask_still(struct pe *pe, struct collection *c, struct place_still *still)
 {
 	const struct place_watch *w;
 
 	for (uint32_t part = 0; (w = watch_next(pe, &part));)
-		if (w->rest)
-			w->rest(pe, c, rest);
+		if (w->still)
+			w->still(pe, c, still);
 }
 
-void tell_reseated(struct pe *pe, struct collection *c, const struct place_rest *rest)
+void tell_reseated(struct pe *pe, struct collection *c, const struct place_still *still)
 {
 	const struct place_watch *w;
 
 	for (uint32_t part = 0; (w = watch_next(pe, &part));)
 		if (w->reseated)
-			w->reseated(pe, c, rest);
+			w->reseated(pe, c, still);
 }
 
 void tell_reopened(struct pe *pe, struct collection *c)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk.h: the room place/rest/: moves elements in bulk, while nothing of their array is under way.
+ * bulk.h: the room place/bulk/: moves elements in bulk, while nothing of their array is under way.
  *
- *	rest.c     what a collection allows while nothing of it is under way; the part
+ *	still.c    what a collection allows while nothing of it is under way
  *	bulk.c     its elements move together, with their seats where that can be
  *	bulk_leave.c  the plan of that is carried out
  *	bulk_come.c   all that were to come have come
  *	batch.c    what goes from one PE to another then
+ *	bulk_part.c   the part
  */
 #ifndef CK_BULK_H
 #define CK_BULK_H
 
 #include "../move/place_move.h"
 
-enum { PART_REST = 29 };
+enum { PART_BULK = 29 };
 /* Its handlers. */
 enum { H_BATCH, H_BATCH_PACKED };
 
@@ -22,7 +23,7 @@ struct bulk {
 	bool begun;               /* the plan is here */
 	bool seats;               /* seats move along */
 	bool over;                /* everything that moves is in its tables */
-	struct place_rest rest;
+	struct place_still still;
 	size_t n_awaited;         /* PEs whose last batch has not come */
 	struct msg_fifo early;    /* ours: batches that came before the plan */
 	struct travel **come;     /* ours: the arrived elements */

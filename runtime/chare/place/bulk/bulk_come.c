@@ -22,7 +22,7 @@ static void seat_put(struct pe *pe, struct collection *c, struct ck_obj *obj, co
 		not_ours(pe, c, obj->index);
 	obj->coll = c;
 	obj->ordinal = (uint32_t)slot;
-	obj->n_contributed = b->rest.lo;
+	obj->n_contributed = b->still.lo;
 	obj->extra &= OBJ_EXTRA;
 	c->elems[slot] = obj;
 	c->n_local++;
@@ -53,7 +53,7 @@ static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
 
 	for (size_t i = 0; i < b->n_come; i++)
 		n += b->come[i]->obj != NULL;
-	if (b->rest.dynamic) /* of the places that are here now, some may have no element */
+	if (b->still.dynamic) /* of the places that are here now, some may have no element */
 		coll_become_dynamic(pe, c);
 	if (c->sparse)
 		dynamic_slots(c, n);

@@ -330,7 +330,7 @@ void bulk_leave(struct pe *pe, struct collection *c, struct bulk *b, const struc
 
 	g.out = cmi_alloc_zero((size_t)n_pes, sizeof *g.out, "elements that move");
 	if (g.cuts)
-		list_cuts(pe, c, b, &g, plan->rest.away);
+		list_cuts(pe, c, b, &g, plan->still.away);
 	else
 		list_moves(pe, c, b, &g, plan);
 	if (b->seats)

@@ -28,7 +28,7 @@ struct batch_here {
 static struct batch_msg *batch_new(struct pe *pe, const struct collection *c, const struct batch *b,
 				   int handler, size_t bytes, bool last)
 {
-	struct batch_msg *m = ck_msg_new(pe, PART_REST, handler, 0, bytes);
+	struct batch_msg *m = ck_msg_new(pe, PART_BULK, handler, 0, bytes);
 
 	m->coll = c->id;
 	m->n = (uint32_t)b->n;

@@ -88,7 +88,7 @@ static void maybe_over(struct pe *pe, struct collection *c, struct bulk *b)
 		if (b->come[i]->obj)
 			obj_calls_arrive(pe, b->come[i]->obj, &b->come[i]->kept);
 	if (b->seats)
-		tell_reseated(pe, c, &b->rest);
+		tell_reseated(pe, c, &b->still);
 	b->done(pe, c, b->arg);
 }
 
@@ -112,7 +112,7 @@ void place_bulk(struct pe *pe, struct collection *c, const struct place_plan *pl
 	check_plan(pe, c, b, plan);
 	b->begun = true;
 	b->seats = place_plan_moves_seats(c, plan);
-	b->rest = plan->rest;
+	b->still = plan->still;
 	b->done = over;
 	b->arg = arg;
 	b->n_awaited = 1; /* this PE's own part */

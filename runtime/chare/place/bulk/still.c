@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest.c: a quiescent collection: it is closed, so that nothing of it is sent, and each PE reports
+ * still.c: a quiescent collection: it is closed, so that nothing of it is sent, and each PE reports
  * what can move.
  */
 #include "bulk.h"
-#include "../../core/shape.h"
 
 void place_close(struct pe *pe, struct collection *c)
 {
@@ -16,9 +15,9 @@ void place_close(struct pe *pe, struct collection *c)
 
 bool place_is_closed(const struct collection *c) { return call_is_closed(c); }
 
-struct place_rest place_rest_of(struct pe *pe, struct collection *c)
+struct place_still place_still_of(struct pe *pe, struct collection *c)
 {
-	struct place_rest r = { .fixed = call_coll_of(c)->walks, .dynamic = c->dynamic,
+	struct place_still r = { .fixed = call_coll_of(c)->walks, .dynamic = c->dynamic,
 						      .away = seats_away(c) };
 
 	for (uint64_t i = 0; i < c->n_slots; i++) {
@@ -30,11 +29,11 @@ struct place_rest place_rest_of(struct pe *pe, struct collection *c)
 		r.hi = r.any && r.hi > n ? r.hi : n;
 		r.any = true;
 	}
-	ask_rest(pe, c, &r);
+	ask_still(pe, c, &r);
 	return r;
 }
 
-void place_rest_join(struct place_rest *all, const struct place_rest *one)
+void place_still_join(struct place_still *all, const struct place_still *one)
 {
 	const bool fixed = all->fixed || one->fixed || (all->any && one->any && all->scans != one->scans);
 	const bool dynamic = all->dynamic || one->dynamic, away = all->away || one->away;
@@ -52,7 +51,7 @@ void place_rest_join(struct place_rest *all, const struct place_rest *one)
 
 bool place_plan_moves_seats(const struct collection *c, const struct place_plan *plan)
 {
-	return c->sparse == !plan->cuts && !plan->rest.fixed && plan->rest.lo == plan->rest.hi;
+	return c->sparse == !plan->cuts && !plan->still.fixed && plan->still.lo == plan->still.hi;
 }
 
 const char *place_pinned(struct pe *pe, struct ck_obj *obj)
@@ -65,30 +64,3 @@ const char *place_pinned(struct pe *pe, struct ck_obj *obj)
 		return "it holds ends of channels";
 	return NULL;
 }
-
-/* ---- the part -------------------------------------------------------------------------------- */
-
-static void rest_describe(struct pe *pe, struct csd_told *to)
-{
-	const struct idmap_slot *s;
-
-	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++)
-		if (((const struct collection *)s->value)->type)
-			bulk_describe((const struct collection *)s->value, to);
-}
-
-static const struct ck_handler handlers[] = {
-	[H_BATCH] = { "ck.moves", batch_arrived, .apart = false },
-	[H_BATCH_PACKED] = { "ck.moves.packed", batch_packed_arrived,
-			     .shape = { .least = sizeof(struct batch_msg), CK_SHAPE_ID(struct batch_msg, coll),
-					.misfit = batch_misfit } },
-};
-
-/* What it keeps of a collection stands in struct place_coll. */
-const struct ck_part rest_part = {
-	.name = "rest",
-	.number = PART_REST,
-	.handlers = CK_LIST(handlers),
-	.watch.fini = bulk_fini,
-	.describe = rest_describe,
-};
