@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../runtime/chare/wait/wait.h"
+#include "../../runtime/chare/wait/along/along.h"
 #include "sdag_pack.h"
 #include "test_sdag_pack.decl.h"
 

@@ -13,7 +13,7 @@
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
-#include "wait_int.h"
+#include "extra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * elements have these, and not for long. An element names its record by a number of 32 bits, so
  * other elements pay nothing for it.
  */
-#include "wait_int.h"
+#include "extra.h"
 #include "../../machine/base/cmi_alloc.h"
 
 static void extras_grow(struct wait_pe *w)

@@ -7,7 +7,7 @@
  */
 #include "../../scheduler/cth.h"
 #include "../core/shape.h"
-#include "wait_int.h"
+#include "extra.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "wait_int.h"
+#include "extra.h"
 
 enum {
 	FOUND_MOST = 8,           /* in one object */

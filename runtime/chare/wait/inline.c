@@ -5,7 +5,7 @@
  * CkGen_leave restores it.
  */
 #include "../../scheduler/cth.h"
-#include "wait_int.h"
+#include "extra.h"
 
 #include <string.h>
 

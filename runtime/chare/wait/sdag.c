@@ -15,7 +15,7 @@
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
-#include "wait_int.h"
+#include "extra.h"
 
 #include <stdio.h>
 #include <stdlib.h>

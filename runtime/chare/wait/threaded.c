@@ -6,7 +6,7 @@
  * exchanges the PE's state (struct ck_running), so each thread has its own.
  */
 #include "../../scheduler/cth.h"
-#include "wait_int.h"
+#include "extra.h"
 
 #include <string.h>
 

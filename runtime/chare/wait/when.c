@@ -14,7 +14,7 @@
  * collection on this PE take the slow path through deliver_to, which tests them. Other collections
  * pay nothing.
  */
-#include "wait_int.h"
+#include "extra.h"
 
 #include <stdio.h>
 

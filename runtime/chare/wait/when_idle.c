@@ -6,7 +6,7 @@
  * One hook on the scheduler's "still idle" condition serves all of them. It is set while the list
  * is not empty.
  */
-#include "wait_int.h"
+#include "extra.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>

@@ -19,6 +19,7 @@
 
 #include "place.h"
 #include "newborn.h"
+#include "../../wait/along/along.h"
 
 /* Handlers of PART_PLACE. */
 enum {

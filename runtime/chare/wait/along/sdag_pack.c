@@ -16,9 +16,10 @@
  * computed again from the call; so the program may have changed it within the call. Calls are
  * packed in the form in which they leave a node.
  */
-#include "../../machine/base/cmi_alloc.h"
-#include "../../machine/tools/cmi_hash.h"
-#include "wait_int.h"
+#include "along.h"
+#include "../extra.h"
+#include "../../../machine/base/cmi_alloc.h"
+#include "../../../machine/tools/cmi_hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait_int.h: shared by the files of this room: the record of an element that waits. */
-#ifndef CK_WAIT_INT_H
-#define CK_WAIT_INT_H
+/* extra.h: shared by the files of this room and of along/: the record of an element that waits. */
+#ifndef CK_EXTRA_H
+#define CK_EXTRA_H
 
 #include "wait.h"
 
