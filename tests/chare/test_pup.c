@@ -11,7 +11,7 @@
 #include "chare_layer.h"
 #include "check_run.h"
 #include "ckgen.h"
-#include "params/params.h"
+#include "params/element/element.h"
 
 enum { N = 5, BYTES = 40 };
 

@@ -3,7 +3,7 @@
  * pup.c: packs and unpacks bytes for a pup function of the program. pup_object.c and pup_element.c
  * run such functions.
  */
-#include "pup_int.h"
+#include "pup_er.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void pack_bytes(pup_er p, const void *v, size_t n)
 	if (!v)
 		pup_fault(p, "packs %zu bytes at a pointer that is NULL", n);
 	if (p->self && n == sizeof(uintptr_t) && (uintptr_t)v - (uintptr_t)p->self < p->self_bytes)
-		pup_look_for_address(p, v);
+		p->checks->look_for_address(p, v);
 	if (p->look)
 		pup_piece(&p->look->packed, v, n);
 	if (p->bytes <= p->limit && n <= p->limit - p->bytes)

@@ -3,7 +3,7 @@
  * pup_field.c: fields of an object other than bytes: targets of pointers, strings, callbacks,
  * messages that an element keeps. NULL stays NULL.
  */
-#include "pup_int.h"
+#include "pup_er.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pup_memory.c: allocates and frees memory for pup functions. */
-#include "pup_int.h"
+#include "pup_er.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
@@ -59,10 +59,10 @@ static void *memory_new(struct CkPupEr *p, size_t bytes, int memory)
 	void *mem;
 
 	if (p->fill)
-		pup_fill_size(p, bytes);
+		p->checks->fill_size(p, bytes);
 	mem = memory_of_kind(p, bytes, memory);
 	if (p->fill)
-		pup_fill_new(p, mem);
+		p->checks->fill_new(p, mem);
 	return mem;
 }
 
@@ -146,6 +146,14 @@ void pup_free_gone(struct pe *pe, struct CkPupEr *p)
 	free(p->gone);
 }
 
+void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
+{
+	if (!at || !bytes)
+		return;
+	CMI_ONE_MORE(all->piece, all->n, all->room, "the memory of an element");
+	all->piece[all->n++] = (struct csd_piece){ at, bytes };
+}
+
 void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 {
 	if (p->mode == UNPACKING)
@@ -155,7 +163,7 @@ void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 	if (p->mode == DELETING)
 		pup_let_go(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
 	if (p->look)
-		pup_note_block(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
+		p->checks->note_block(p, (struct pup_gone){ .p = old, .bytes = bytes, .memory = memory });
 	return old;
 }
 
@@ -170,4 +178,10 @@ void *pup_alloc_rdma(pup_er p, void *old, size_t bytes)
 void *pup_alloc_direct(pup_er p, void *old, size_t bytes)
 {
 	return pup_alloc_of(p, old, bytes, CKGEN_DIRECT);
+}
+
+void pup_skip(pup_er p, const void *at, size_t n)
+{
+	if (p->look)
+		pup_piece(&p->look->skipped, at, n);
 }

@@ -5,7 +5,7 @@
  *
  *	| bytes of the objects (8) | what their pup function packs, one object behind the other |
  */
-#include "pup_int.h"
+#include "pup_er.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pup_state.c: the state of a program's pup function, and the line about its errors. */
-#include "pup_int.h"
+#include "pup_er.h"
 
 #include <stdarg.h>
 #include <stdio.h>

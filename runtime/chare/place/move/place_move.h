@@ -12,6 +12,7 @@
 #define CK_PLACE_MOVE_H
 
 #include "../record/place_record.h"
+#include "../../params/element/element.h"
 
 /* movable.c */
 /** End the job unless the element may move to the PE. */

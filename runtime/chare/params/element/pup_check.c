@@ -20,8 +20,8 @@
  * pointer to NULL on purpose: there the struct's pointers that the function did not need get the
  * pattern, too.
  */
-#include "pup_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "element.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -49,6 +49,8 @@ struct pup_fill {
 	int round;
 };
 
+static const struct pup_checks checks;
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool may_be_address(uintptr_t word) { return word >> 32 && !(word >> 47); }
@@ -64,7 +66,7 @@ static bool is_address(uintptr_t word)
 }
 
 /* A pointer packed as bytes stays valid until the element is in another process. */
-void pup_look_for_address(struct CkPupEr *p, const void *v)
+static void look_for_address(struct CkPupEr *p, const void *v)
 {
 	uintptr_t word;
 
@@ -80,7 +82,7 @@ void pup_look_for_address(struct CkPupEr *p, const void *v)
 
 /* ---- the element's memory -------------------------------------------------------------------- */
 
-void pup_note_block(struct CkPupEr *p, struct pup_gone block)
+static void note_block(struct CkPupEr *p, struct pup_gone block)
 {
 	struct pup_look *look = p->look;
 
@@ -89,12 +91,6 @@ void pup_note_block(struct CkPupEr *p, struct pup_gone block)
 			  malloc_usable_size(block.p));
 	CMI_ONE_MORE(look->block, look->n_blocks, look->room, "a check of an element");
 	look->block[look->n_blocks++] = block;
-}
-
-void pup_skip(pup_er p, const void *at, size_t n)
-{
-	if (p->look)
-		pup_piece(&p->look->skipped, at, n);
 }
 
 /* The last of the sorted blocks that begins at `at` or before, or NULL. */
@@ -145,8 +141,8 @@ static unsigned char *packed(struct pe *pe, struct ck_obj *obj, size_t n, const 
 {
 	unsigned char *to = cmi_alloc(n, "a check of an element");
 	struct CkPupEr p = {
-		.mode = PACKING, .obj = obj, .to = (char *)to, .limit = n, .look = look, .self = self,
-		.self_bytes = obj->coll->type->bytes,
+		.mode = PACKING, .obj = obj, .to = (char *)to, .limit = n, .checks = &checks,
+		.look = look, .self = self, .self_bytes = obj->coll->type->bytes,
 	};
 
 	element_run(pe, &p, obj);
@@ -273,7 +269,7 @@ static void clear_pointers(const struct region *r, unsigned char *copy)
 
 /* ---- a copy ---------------------------------------------------------------------------------- */
 
-void pup_fill_size(struct CkPupEr *p, size_t bytes)
+static void fill_size(struct CkPupEr *p, size_t bytes)
 {
 	const struct pup_fill *f = p->fill;
 	const struct region *r = f->n_made < f->n ? &f->region[f->n_made + 1] : NULL;
@@ -287,7 +283,7 @@ void pup_fill_size(struct CkPupEr *p, size_t bytes)
 			bytes, r->bytes, f->n_made + 1);
 }
 
-void pup_fill_new(struct CkPupEr *p, void *mem)
+static void fill_new(struct CkPupEr *p, void *mem)
 {
 	struct pup_fill *f = p->fill;
 	const struct region *r = f->n_made < f->n ? &f->region[f->n_made + 1] : NULL;
@@ -297,13 +293,16 @@ void pup_fill_new(struct CkPupEr *p, void *mem)
 	f->n_made++;
 }
 
+static const struct pup_checks checks = { note_block, fill_size, fill_new, look_for_address };
+
 /* Another object that claims to be this element: X_pup may ask for its index. */
 static struct ck_obj *unpacked(struct pe *pe, const struct ck_obj *obj, const unsigned char *from,
 			       size_t n, struct pup_fill *f)
 {
 	struct ck_obj *copy = cmi_alloc(sizeof *obj + obj->coll->type->bytes, "a check of an element");
 	struct CkPupEr p = {
-		.mode = UNPACKING, .obj = copy, .from = (const char *)from, .limit = n, .fill = f
+		.mode = UNPACKING, .obj = copy, .from = (const char *)from, .limit = n, .checks = &checks,
+		.fill = f
 	};
 
 	memcpy(copy, obj, sizeof *obj);

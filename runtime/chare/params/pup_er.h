@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pup_int.h: shared by the files that run a program's pup functions: pup.c (the modes, bytes,
- * memory, parameters), pup_field.c (strings, callbacks, kept messages), pup_element.c (elements)
- * and pup_check.c (checked mode).
+ * pup_er.h: shared by the files that run a program's pup functions: pup.c (the modes, bytes,
+ * memory, parameters), pup_field.c (strings, callbacks, kept messages), and the room element/:
+ * pup_element.c (elements) and pup_check.c (checked mode).
  */
-#ifndef CK_PUP_INT_H
-#define CK_PUP_INT_H
+#ifndef CK_PUP_ER_H
+#define CK_PUP_ER_H
 
 #include "params.h"
 
@@ -28,6 +28,7 @@ struct CkPupEr {
 	const char *from;         /* unpacking */
 	size_t bytes;             /* so far */
 	size_t limit;             /* packing, unpacking: of bytes */
+	const struct pup_checks *checks; /* of the next three, which are NULL without */
 	struct pup_look *look;    /* packing: records its memory for a check, or NULL */
 	struct pup_fill *fill;    /* unpacking for a check: the contents of new memory; NULL: zero */
 	const void *self;         /* packing: look for addresses in the self_bytes of this struct; NULL: do
@@ -55,18 +56,16 @@ struct pup_look {
 	size_t n_blocks, room;
 	struct pup_pieces skipped, packed;
 };
-void pup_note_block(struct CkPupEr *p, struct pup_gone block);
-/** Unpacking, in pup_alloc: abort unless the element has the same size there; then fill the new
- * memory. */
-void pup_fill_size(struct CkPupEr *p, size_t bytes);
-void pup_fill_new(struct CkPupEr *p, void *mem);
-/** Abort if the word at v, of the struct p->self, is an address. */
-void pup_look_for_address(struct CkPupEr *p, const void *v);
-
-/** Run the pup function, with no handler running. */
-void element_run(struct pe *pe, struct CkPupEr *p, struct ck_obj *obj);
-/** The bytes of the user's struct, packed by X_pup. */
-size_t element_struct_size(struct pe *pe, struct ck_obj *obj);
+struct pup_checks {
+	/** Packing, in pup_alloc, with p->look. */
+	void (*note_block)(struct CkPupEr *p, struct pup_gone block);
+	/** Unpacking, in pup_alloc, with p->fill: abort unless the element has the same size there; then
+	 * fill the new memory. */
+	void (*fill_size)(struct CkPupEr *p, size_t bytes);
+	void (*fill_new)(struct CkPupEr *p, void *mem);
+	/** Abort if the word at v, of the struct p->self, is an address. */
+	void (*look_for_address)(struct CkPupEr *p, const void *v);
+};
 
 /** After the pup function: abort unless it packed as many bytes as sizing gave, or unpacked as many
  * as it packed. */

@@ -10,8 +10,8 @@
  *
  * X_pup runs outside of any handler. It works on the element itself, not on a copy.
  */
-#include "pup_int.h"
-#include "../../machine/base/cmi_alloc.h"
+#include "element.h"
+#include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +82,6 @@ void element_free(struct pe *pe, struct ck_obj *obj)
 }
 
 /* ---- its memory ------------------------------------------------------------------------------ */
-
-void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
-{
-	if (!at || !bytes)
-		return;
-	CMI_ONE_MORE(all->piece, all->n, all->room, "the memory of an element");
-	all->piece[all->n++] = (struct csd_piece){ at, bytes };
-}
 
 static int by_piece_address(const void *a, const void *b)
 {
