@@ -31,7 +31,7 @@ NEVER = 0x70000000
 SEAT, HOLDERS, KEPT, LIVES, BYTES, IMAGE, CALL = 52, 60, 64, 72, 80, 88, 352
 IN_BATCH = 48                  # the image in ck.moves.packed-1
 CELLS_COLL, GRID_COLL, TEAM_COLL, NOMADS_COLL, ROVERS_COLL = 2, 3, 6, 16, 17   # numbers of the zoo's collections
-NAMED, JOIN_BYTES = 15, 416    # the part of named channels; a JOIN, which is longer than other words
+NAMED, JOIN_BYTES = 16, 416    # the part of named channels; a JOIN, which is longer than other words
 
 FLAGS_WRONG = 'its flags are wrong for such a message'
 NOBODY = 'it names a collection that nobody can have made'
@@ -312,7 +312,7 @@ TABLE = [
     (seed('ck.seat-132', u32(40, 1)), 'it comes from an element that is not away from this PE'),
     (seed('ck.seat-132', u32(40, 99)), 'it comes from an element that is not away from this PE'),
     (seed('ck.switch-117', u32(60, NEVER)), 'it names a PE that does not exist'),
-    (zeros('ck.ready', 88, u64(COLL, (1 << 32) + 1)), NOT_BELOW),
+    (zeros('ck.ready', 40, u64(COLL, (1 << 32) + 1)), NOT_BELOW),
     (seed('ck.closing-002', u32(52, 5)), CANNOT_SAY),   # a wave to the root
     (seed('ck.closing-002', u32(52, 7)), CANNOT_SAY),   # a verdict to the root
     (seed('ck.closing-002', u32(52, 0)), CANNOT_SAY),
