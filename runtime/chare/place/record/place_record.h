@@ -47,8 +47,7 @@ struct ways {
 
 /** Of a collection on a PE. */
 struct place_coll {
-	struct dynamic *dyn;      /* insert.c; NULL: no element was ever created, destroyed or moved
-				   * here */
+	struct dynamic *dyn;      /* dynamic.c; NULL: no records so far, and not sparse */
 	struct closing *closing;  /* closing.c; NULL: no call has missed its element yet */
 	uint64_t n_stubs;         /* seat.c: in the slots of elements that are away */
 	struct idmap late;        /* seat.c: struct stub by index, of elements that are back before their
