@@ -325,10 +325,11 @@ demo: deps
 bench: deps-bench
 	@$(MAKE) -s tools bench-bins examples
 	@python3 bench/suite.py $(B)
-# Whether they still run: under a minute, no word about speed.
+# Whether they still run, and whether the shortest paths have grown: under a minute, no word about speed.
 bench-smoke: deps-bench
 	@$(MAKE) -s tools bench-bins examples
 	@python3 bench/suite.py --smoke $(B)
+	@sh bench/bars.sh $(B)
 
 clean:
 	rm -rf build build-address build-thread build-fuzz build-clang build-cross build-without-*

@@ -131,6 +131,7 @@ class Builder:
         """They are the same in every round."""
         return Group("instructions", [
             self.script("valgrind", "instructions.sh", f"{self.build}/bench/local"),
+            self.script("valgrind", "fine.sh", f"{self.build}/bench/fine"),
             self.script("valgrind", "across.sh", self.build, "all")],
             rounds=1, cores_matter=False)
 

@@ -42,6 +42,8 @@ TARGETS = [
            "floor-handover-threads@0", "bare C hands an object over by pointer"),
     Target("entry call on the same PE, ns", "local-hop", "0", "<=", 50),
     Target("the same, instructions", "local-instructions", "0", "<=", 150),
+    Target("put within a PE, its function and ready in it, instructions", "fine-put-instructions", "0", "<=", 185),
+    Target("[inline] call within a PE, instructions", "fine-inline-instructions", "0", "<=", 75),
     Target("call of another process with an array, instructions of its receiver",
            "across-array-receive-instructions", "0", "<=", 150),
     Target("message rate between nodes at 32 bytes, Mmsg/s", "chare-rate-nodes", "32", ">=", 5),

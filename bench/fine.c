@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fine: what the smallest steps within a PE cost, beside those of bench/local.
+ *
+ *	build/bench/fine [STEPS]
+ *
+ * Prints `name parameter value unit`:
+ *	fine-put      0     ns of a put of 64 bytes into a channel of the same PE, its function, and
+ *	                    CkDirect_ready in it; 8 channels are put into, then all functions run
+ *	fine-hop      0     the same when each function makes the next put, passes of the loop included
+ *	fine-inline   0     ns of an [inline] call of another element of this PE
+ *	fine-values   0     the same with 4 doubles in an array parameter
+ *
+ * Instructions: bench/fine.sh has valgrind count them, and tells the series apart by the functions
+ * here that are not inlined.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "ckdirect.h"
+#include "fine.decl.h"
+
+enum { CHANNELS = 8, ROUNDS = 7, VALUES = 4, WORDS = 8 };
+
+enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SERIES };
+static const char *const NAME[] = { "fine-put", "fine-hop", "fine-inline", "fine-values" };
+
+struct Main {
+	int unused;
+};
+
+/* A channel from cell 0 to cell 1, which is on the same PE. */
+struct pipe {
+	uint64_t from[WORDS], to[WORDS];
+	CkDirectHandle handle;
+	Cell *cell;               /* cell 0 */
+};
+
+struct Cell {
+	enum series series;
+	int steps, left, round;
+	double t0, us[ROUNDS];
+	struct pipe pipes[CHANNELS];
+};
+
+/* ---- one series after the other ---------------------------------------------------------- */
+
+static void put_all(Cell *self)
+{
+	for (int i = 0; i < CHANNELS; i++)
+		CkDirect_put(&self->pipes[i].handle);
+}
+
+static void poke_all(Cell *self)
+{
+	CProxyElement_Cell other = Cell_at(cells, 1);
+
+	for (int i = self->steps; i-- > 0;)
+		Cell_poke(other, i);
+}
+
+static void poke_all_values(Cell *self)
+{
+	CProxyElement_Cell other = Cell_at(cells, 1);
+	const double v[VALUES] = { 1, 2, 3, 4 };
+
+	for (int i = self->steps; i-- > 0;)
+		Cell_poke_values(other, i, VALUES, v);
+}
+
+/* One for each series, for valgrind to tell them apart. */
+static __attribute__((noinline)) void start_puts(Cell *self) { put_all(self); }
+static __attribute__((noinline)) void start_hops(Cell *self)
+{
+	CkDirect_put(&self->pipes[0].handle);
+}
+static __attribute__((noinline)) void start_pokes(Cell *self) { poke_all(self); }
+static __attribute__((noinline)) void start_values(Cell *self) { poke_all_values(self); }
+static __attribute__((noinline)) void finish(void) { CkExit(0); }
+
+static void (*const START[])(Cell *) = { start_puts, start_hops, start_pokes, start_values };
+
+static void start_round(Cell *self)
+{
+	self->left = self->steps;
+	self->t0 = bench_now_us();
+	START[self->series](self);
+}
+
+/* By a message, so that series of calls that run inside their caller do not nest. */
+static void round_done(Cell *self)
+{
+	self->us[self->round++] = bench_now_us() - self->t0;
+	Cell_next(Cell_at(cells, 0));
+}
+
+void Cell_on_next(Cell *self)
+{
+	if (self->round == ROUNDS) {
+		CkPrintf("%s 0 %.1f ns\n", NAME[self->series],
+			 bench_median(self->us, ROUNDS) * 1000 / self->steps);
+		self->round = 0;
+		self->series++;
+	}
+	if (self->series == SERIES)
+		finish();
+	else
+		start_round(self);
+}
+
+/* ---- what is called ------------------------------------------------------------------------ */
+
+static Cell *cell_0(void) { return Cell_ckLocal(Cell_at(cells, 0)); }
+
+static void arrived(void *arg)
+{
+	struct pipe *p = arg;
+	Cell *self = p->cell;
+
+	CkDirect_ready(&p->handle);
+	if (--self->left == 0)
+		round_done(self);
+	else if (self->series == HOPS)
+		CkDirect_put(&p->handle);
+	else if (self->left % CHANNELS == 0)
+		put_all(self);
+}
+
+void Cell_on_poke(Cell *self, int left)
+{
+	self->left++;
+	if (!left)
+		round_done(cell_0());
+}
+
+void Cell_on_poke_values(Cell *self, int left, int n, const double *v)
+{
+	if (n != VALUES || v[0] + v[n - 1] != 1 + VALUES)
+		CkAbort("an array of %d values is not what was sent", n);
+	self->left++;
+	if (!left)
+		round_done(cell_0());
+}
+
+void Cell_on_new(Cell *self)
+{
+	(void)self;
+}
+
+void Cell_on_start(Cell *self, int n)
+{
+	self->steps = n;
+	for (int i = 0; i < CHANNELS; i++) {
+		struct pipe *p = &self->pipes[i];
+
+		p->cell = self;
+		p->handle = CkDirect_createHandle(p->to, sizeof p->to, UINT64_MAX, arrived, p);
+		CkDirect_assocLocalBuffer(&p->handle, p->from, sizeof p->from);
+	}
+	start_round(self);
+}
+
+void Main_on_new(Main *self, CkArgMsg *m)
+{
+	int n = m->argc > 1 ? (int)bench_number("fine", "steps", m->argv[1], CHANNELS, 100000000)
+			    : 200000;
+
+	(void)self;
+	cells = Cell_ckNew(CkDims(2));
+	Cell_start(Cell_at(cells, 0), n / CHANNELS * CHANNELS);
+}
+
+#include "fine.def.h"
