@@ -832,11 +832,16 @@ static void the_message_path_always_finds_an_early_put(void **state)
 	}
 }
 
-static void put_at_home(struct stage *s)
+static void bind_at_home(struct stage *s)
 {
 	s->from = s->to = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
 	s->src[WORDS - 1] = 1;
 	CkDirect_assocLocalBuffer(&s->to, s->src, BYTES);
+}
+
+static void put_at_home(struct stage *s)
+{
+	bind_at_home(s);
 	put(s);
 }
 
@@ -853,6 +858,15 @@ static void destroy_at_home(struct stage *s)
 	put(s);
 }
 
+/* The new channel gets the number of the destroyed one, and waits for a put. */
+static void replace_at_home(struct stage *s)
+{
+	bind_at_home(s);
+	CkDirect_destroyHandle(&s->from);
+	s->from = CkDirect_createHandle(s->buf, BYTES, 0, nothing, NULL);
+	put(s);
+}
+
 static void within_a_pe_an_early_put_is_always_found(void **state)
 {
 	(void)state;
@@ -864,6 +878,10 @@ static void within_a_pe_an_early_put_is_always_found(void **state)
 		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 1, iteration 2): "
 			"the receiver has destroyed this channel",
 		.start = destroy_at_home});
+	expect((struct rule_case){
+		.says = "CkDirect_put: channel 0 (receiver PE 1, sender PE 1, iteration 1): "
+			"the receiver has destroyed this channel",
+		.start = replace_at_home});
 }
 
 static void mark_and_put_twice_at_home(struct stage *s)

@@ -281,14 +281,24 @@ void CkDirect_readyPollQ(CkDirectHandle *h)
 		armed_already(pe, call, hot);
 }
 
+static __attribute__((noinline)) void ready_any(struct pe *pe, const char *call,
+						struct direct_channel_hot *hot)
+{
+	if (CSD_LIKELY(try_mark(pe, call, hot)) || hot->state == CHANNEL_MARKED)
+		watch(pe, hot);
+}
+
 void CkDirect_ready(CkDirectHandle *h)
 {
 	static const char call[] = "CkDirect_ready";
 	struct pe *pe = direct_self(call);
 	struct direct_channel_hot *hot = direct_receiver(pe, call, direct_open(h));
 
-	if (CSD_LIKELY(try_mark(pe, call, hot)) || hot->state == CHANNEL_MARKED)
-		watch(pe, hot);
+	/* Only this thread stores the word, and only into a channel that it has marked. */
+	if (hot->own && hot->state == CHANNEL_CONSUMED && !pe->node->closely)
+		hot->state = CHANNEL_ARMED;
+	else
+		ready_any(pe, call, hot);
 }
 
 /* ---- creation ---------------------------------------------------------------------- */

@@ -168,15 +168,6 @@ static inline bool direct_landed(struct direct_pe *d, struct direct_channel_hot 
 	return true;
 }
 
-/** A put of this PE has landed in a channel of this PE. False: the channel waits for none, or is
- * destroyed. */
-static inline bool direct_landed_here(struct direct_pe *d, uint32_t number, uint32_t generation)
-{
-	struct direct_channel_hot *hot = direct_channel_at(d, number);
-
-	return CSD_LIKELY(hot->generation == generation) && direct_landed(d, hot);
-}
-
 /** End the job: put `id` has arrived in `hot`, which waits for none; NULL: its channel is
  * destroyed. */
 _Noreturn void direct_unexpected(struct pe *pe, struct direct_id id,

@@ -278,7 +278,7 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 	struct direct_sender *s = direct_sender_at_rest(pe, "CkDirect_destroyHandle", h);
 
 	detach_receiver(pe, s);
-	if (direct_hot(s)->bell)
+	if (!(direct_hot(s)->not_plain & DIRECT_HERE) && direct_hot(s)->bell)
 		direct_bell_close(direct_hot(s)->bell);
 	free(s->staging);
 	s->staging = NULL;

@@ -28,6 +28,7 @@ enum direct_not_plain {
 	DIRECT_TRACE = 8, /* CK_TRACE: puts are recorded */
 	DIRECT_COUNT = 16, /* CK_STATS: puts are counted */
 	DIRECT_STOPPED = 32, /* a named end that is not joined: puts wait */
+	DIRECT_HERE = 64, /* the receiving end is on this PE: less than a copy and a store */
 };
 
 /** The fields for every put, besides the handle. */
@@ -36,7 +37,10 @@ struct direct_sender_hot {
 	uint32_t generation;
 	uint32_t not_plain;           /* enum direct_not_plain, or-ed */
 	const _Atomic uint8_t *tell;  /* in direct_shared, as mapped here: memory path */
-	struct direct_bell *bell;     /* the same, to another PE */
+	union {
+		struct direct_bell *bell;       /* the same, to another PE */
+		struct direct_channel_hot *end; /* DIRECT_HERE */
+	};
 };
 _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 

@@ -96,7 +96,7 @@ static __attribute__((noinline)) void call_closely(struct pe *pe,
 }
 
 static inline __attribute__((always_inline)) void run_function(struct pe *pe,
-							      struct direct_channel_hot *hot)
+							      struct direct_channel_hot *hot, bool closely)
 {
 	struct direct_channel *ch = direct_rest(hot);
 
@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) void run_function(struct pe *pe,
 	ch->fetched = 0;
 	hot->state = CHANNEL_CONSUMED;
 	hot->running = true;
-	if (CSD_UNLIKELY(pe->node->closely))
+	if (CSD_UNLIKELY(closely))
 		call_closely(pe, hot);
 	else
 		ch->fn(ch->data);
@@ -145,25 +145,31 @@ static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, ui
 	return r->item[i & (r->cap - 1)];
 }
 
+static inline __attribute__((always_inline)) void fetch_next(const struct direct_rung *r,
+								   uint32_t listed)
+{
+	if (listed > PREFETCH_REST)
+		prefetch_rest(rung_at(r, r->head + PREFETCH_REST));
+	prefetch_data(rung_at(r, r->head + PREFETCH_DATA));
+}
+
 /* Only those that are in the list now: additions by their functions wait for the next pass. */
 int direct_run_rung(struct pe *pe)
 {
 	struct direct_rung *r = &direct_of(pe)->rung;
-	uint32_t n = r->tail - r->head;
+	const bool closely = pe->node->closely;
+	uint32_t listed = r->tail - r->head;
+	const uint32_t n = listed < DIRECT_ARRIVALS_MAX ? listed : DIRECT_ARRIVALS_MAX;
 
-	if (n > DIRECT_ARRIVALS_MAX)
-		n = DIRECT_ARRIVALS_MAX;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t left = n; left; left--, listed--) {
 		struct direct_channel_hot *hot = rung_at(r, r->head);
 
-		if (r->tail - r->head > PREFETCH_REST)
-			prefetch_rest(rung_at(r, r->head + PREFETCH_REST));
-		if (r->tail - r->head > PREFETCH_DATA)
-			prefetch_data(rung_at(r, r->head + PREFETCH_DATA));
+		if (listed > PREFETCH_DATA)
+			fetch_next(r, listed);
 		r->head++;
 		hot->rung = false;
 		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
-			run_function(pe, hot);
+			run_function(pe, hot, closely);
 		else if (hot->state == CHANNEL_FREE)
 			direct_channel_reuse(direct_of(pe), hot); /* destroyed while it waited here */
 	}
@@ -208,7 +214,7 @@ int direct_run_polled(struct pe *pe)
 		/* An earlier function of this pass may have destroyed it, and even created
 		 * another channel in the same record. */
 		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
-			run_function(pe, hot);
+			run_function(pe, hot, pe->node->closely);
 	}
 	return (int)n;
 }

@@ -151,7 +151,7 @@ static void check_strides(struct pe *pe, const char *call, struct direct_id id,
 }
 
 /** Both ends are on this PE, so the receiving end need not poll for our puts. */
-static void bind_here(struct pe *pe, const char *call, const struct direct_sender *s)
+static void bind_here(struct pe *pe, const char *call, struct direct_sender *s)
 {
 	struct direct_channel_hot *hot =
 		direct_channel_find(pe, s->channel, s->channel_generation);
@@ -160,6 +160,8 @@ static void bind_here(struct pe *pe, const char *call, const struct direct_sende
 		direct_broken(pe, call, direct_id_of_sender(s), "create a new channel",
 			      "the receiver has destroyed this channel");
 	direct_make_own(pe, hot);
+	direct_hot(s)->end = hot;
+	direct_hot(s)->not_plain |= DIRECT_HERE;
 }
 
 /** The line and the flag beside it can be reached from here. */

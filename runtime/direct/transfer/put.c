@@ -117,12 +117,51 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 	 * body, too. */
 	atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)word_addr, word,
 			      memory_order_release);
-	if (!tell)
-		return;
-	if (hot->bell)
+	if (tell)
 		direct_tell(pe, call, h, hot->bell);
-	else if (CSD_UNLIKELY(!direct_landed_here(direct_of(pe), h->channel, h->generation)))
+}
+
+/** A put within this PE: its arrival is in the list of those that run next. Nothing of the receiver
+ * runs before the put returns, so the copy may come last, where the compiler makes it a jump. */
+static inline void land_here(struct pe *pe, const struct direct_handle *h,
+			     const struct direct_sender_hot *hot, enum direct_mode mode, uint64_t word)
+{
+	struct direct_channel_hot *end = hot->end;
+
+	if (CSD_UNLIKELY(end->generation != h->generation || !direct_landed(direct_of(pe), end)))
 		unexpected_here(pe, h, hot);
+	if (mode == DIRECT_SEQ)
+		/* relaxed: this thread reads it. */
+		atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)h->seq_addr, word,
+				      memory_order_relaxed);
+}
+
+/** The same for any data. */
+static void put_here(struct pe *pe, const struct direct_handle *h,
+		     const struct direct_sender_hot *hot, uint64_t word)
+{
+	land_here(pe, h, hot, h->mode, word);
+	copy_out(h, (unsigned char *)(uintptr_t)h->dst, h->bytes);
+}
+
+/** A plain put within this PE, of data in one piece. */
+static inline __attribute__((always_inline)) void put_piece_here(
+	struct pe *pe, const char *call, const struct direct_handle *h, struct direct_sender_hot *hot,
+	enum direct_mode mode)
+{
+	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
+	uint64_t word;
+
+	hot->iteration++;
+	pe->n_created++;
+	if (mode == DIRECT_SEQ)
+		word = direct_seq(h->generation, hot->iteration);
+	else
+		memcpy(&word, src + h->bytes - 8, 8);
+	if (mode == DIRECT_PATTERN && CSD_UNLIKELY(word == h->oob))
+		ends_in_oob(pe, call, h);
+	land_here(pe, h, hot, mode, word);
+	memcpy((void *)(uintptr_t)h->dst, src, h->bytes);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)
@@ -183,7 +222,10 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 		if (direct_is_checked(s))
 			direct_check_put(pe, call, direct_id_of_sender(s), s->line,
 					 s->channel_generation, s->dst, s->bytes);
-		put_memory(pe, call, h, direct_hot(s), s->body, (uintptr_t)s->word, word);
+		if (direct_hot(s)->not_plain & DIRECT_HERE)
+			put_here(pe, h, direct_hot(s), word);
+		else
+			put_memory(pe, call, h, direct_hot(s), s->body, (uintptr_t)s->word, word);
 		return true;
 	}
 	if (s->way == DIRECT_RMA)
@@ -289,6 +331,21 @@ static __attribute__((noinline)) void put_general(struct pe *pe, const char *cal
 		direct_hot(s)->not_plain &= ~(uint32_t)DIRECT_BUSY;
 }
 
+/** Into memory that another PE polls. */
+static __attribute__((noinline)) void put_plain(struct pe *pe, const char *call,
+						const struct direct_handle *h,
+						struct direct_sender_hot *hot)
+{
+	hot->iteration++;
+	pe->n_created++;
+	if (h->mode == DIRECT_PATTERN)
+		put_memory(pe, call, h, hot, h->bytes - 8, h->dst + h->bytes - 8,
+			   last_word(pe, call, h));
+	else
+		put_memory(pe, call, h, hot, h->bytes, h->seq_addr,
+			   direct_seq(h->generation, hot->iteration));
+}
+
 /* Besides the two buffers, a plain put uses the front of the handle, the hot half of the sending
  * end, and the hot half of the receiving end if that is here. Once the handle has been loaded, no
  * access waits for another, so the other misses overlap. */
@@ -299,18 +356,14 @@ void CkDirect_put(CkDirectHandle *handle)
 	const struct direct_handle *h = direct_open(handle);
 	struct direct_sender_hot *hot = direct_own_sender(pe, call, h);
 
-	if (CSD_UNLIKELY(hot->not_plain)) {
-		put_general(pe, call, h);
-		return;
-	}
-	hot->iteration++;
-	pe->n_created++;
-	if (h->mode == DIRECT_PATTERN)
-		put_memory(pe, call, h, hot, h->bytes - 8, h->dst + h->bytes - 8,
-			   last_word(pe, call, h));
+	if (!hot->not_plain)
+		put_plain(pe, call, h, hot);
+	else if (hot->not_plain == DIRECT_HERE && h->kind == direct_kind_here(DIRECT_PATTERN))
+		put_piece_here(pe, call, h, hot, DIRECT_PATTERN);
+	else if (hot->not_plain == DIRECT_HERE && h->kind == direct_kind_here(DIRECT_SEQ))
+		put_piece_here(pe, call, h, hot, DIRECT_SEQ);
 	else
-		put_memory(pe, call, h, hot, h->bytes, h->seq_addr,
-			   direct_seq(h->generation, hot->iteration));
+		put_general(pe, call, h);
 }
 
 void CkDirect_putData(CkDirectHandle *handle, CkDirectFn fn, const void *data, size_t data_bytes)
