@@ -100,6 +100,9 @@ bool gen_has_stub(const struct ci_entry *e);
 /** All parameters are values that an assignment copies. */
 bool gen_only_values(const struct ci_entry *e);
 
+/** The index of an element is one number. */
+bool gen_is_line(const struct ci_chare *c);
+
 /** The stub that calls one element makes the message in the queue (CkGen_open): the parameters are
  * values, the index is one number, and no attribute but [reductiontarget] or [aggregate] is set. */
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);

@@ -142,12 +142,19 @@ static void payload(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	ci_put(o, ")");
 }
 
-/* [inline]: if the element may be called at once, the stub passes its arguments to the handler. */
-static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+/* [inline]: if the element may be called at once, the stub passes its arguments to the handler.
+ * `line`: the element is ck_x of collection ck_id. */
+static void inline_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			bool line)
 {
+	const bool one_number = gen_is_line(c);
+
+	if (!(e->attrs & CI_INLINE))
+		return;
 	ci_put(o, "\tCkGenFrame ck_frame;\n");
-	ci_put(o, "\t%s *ck_self = (%s *)CkGen_enter(&ck_chare_%s, &ck_to.ck, %d, &ck_frame);\n\n",
-	       c->name, c->name, c->name, e->number);
+	ci_put(o, "\t%s *ck_self = (%s *)CkGen_enter%s(&ck_chare_%s, %s, %d, &ck_frame);\n\n",
+	       c->name, c->name, one_number ? "Line" : "", c->name, line ? "ck_id, ck_x" :
+	       one_number ? "ck_to.ck.id, ck_to.ck.index.v[0]" : "&ck_to.ck", e->number);
 	ci_put(o, "\tif (ck_self != NULL) {\n\t\t%s_on_%s(ck_self", c->name, e->name);
 	gen_direct_args(o, e);
 	ci_put(o, ");\n\t\tCkGen_leave(&ck_frame);\n");
@@ -188,8 +195,8 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	       f->suffix, f->proxy, c->name);
 	gen_params(o, e, ", ");
 	ci_put(o, ")\n{\n");
-	if ((e->attrs & CI_INLINE) && *f->suffix == '\0' && !gen_is_single(c))
-		inline_call(o, c, e);
+	if (*f->suffix == '\0' && !gen_is_single(c))
+		inline_call(o, c, e, false);
 	if (gen_opens_element(c, e) && *f->suffix == '\0')
 		open_element(o, c, e);
 	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", (e->attrs & CI_AGGREGATE) && *f->suffix == '\0' ?
@@ -205,7 +212,9 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 
 	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
 	gen_params(o, e, ", ");
-	ci_put(o, ")\n{\n\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d%s, ",
+	ci_put(o, ")\n{\n");
+	inline_call(o, c, e, true);
+	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d%s, ",
 	       batch ? "Aggregate" : "", c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "");
 	if (e->params != NULL && batch)
 		ci_put(o, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s));\n\n",

@@ -229,12 +229,16 @@ bool gen_only_values(const struct ci_entry *e)
 	return true;
 }
 
+bool gen_is_line(const struct ci_chare *c)
+{
+	return (c->kind == CI_ARRAY && c->nd == 1) || c->kind == CI_GROUP;
+}
+
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 {
-	bool one_number = (c->kind == CI_ARRAY && c->nd == 1) || c->kind == CI_GROUP;
+	const unsigned may = CI_REDUCTION_TARGET | CI_INLINE | (gen_is_sdag(e) ? 0 : CI_AGGREGATE);
 
-	return one_number && gen_has_stub(e) && gen_only_values(e) &&
-	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | (gen_is_sdag(e) ? 0 : CI_AGGREGATE))) == 0;
+	return gen_is_line(c) && gen_has_stub(e) && gen_only_values(e) && (e->attrs & ~may) == 0;
 }
 
 static bool is_copied(const struct ci_entry *e)
@@ -250,7 +254,7 @@ static bool is_copied(const struct ci_entry *e)
 bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e)
 {
 	return c->kind == CI_ARRAY && gen_has_stub(e) && !gen_opens(c, e) && is_copied(e) &&
-	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL)) == 0;
+	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL | CI_INLINE)) == 0;
 }
 
 bool gen_prepares(const struct ci_chare *c, const struct ci_entry *e)

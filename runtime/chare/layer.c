@@ -97,7 +97,9 @@ static void ck_pe_start(struct pe *pe)
 
 	ck->none.id = UINT64_MAX;
 	ck->last = &ck->none;
+	ck->thread = &pe->thread;
 	pe->layer[CK_SLOT] = ck;
+	ck_runs_here(ck);
 	parts_pe_start(pe);
 	if (!pe->node->program)
 		return;
@@ -119,6 +121,7 @@ static void ck_pe_stop(struct pe *pe)
 	colls_let_go(pe);
 	parts_pe_stop(pe);
 	colls_free(pe);
+	ck_runs_here(NULL);
 	free(ck_of(pe));
 	pe->layer[CK_SLOT] = NULL;
 }

@@ -108,6 +108,7 @@ struct pe {
 	uint64_t n_chatter;                /* csd_chatter */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
+	struct csd_thread *thread;         /* the one that runs; NULL: the PE's own stack */
 	struct csd_hooks *hooks;
 	struct pe_trace *trace;            /* NULL: without CK_TRACE */
 	struct pe_counts *counts;          /* NULL: without CK_STATS and ckrun --progress */

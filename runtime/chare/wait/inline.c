@@ -2,19 +2,9 @@
 /*
  * inline.c: [inline] and [local] calls. The handler runs inside its caller, like a C function, even
  * if the caller is a handler of the same element. The stub's frame saves the caller's state;
- * CkGen_leave restores it.
+ * CkGen_leave restores it. The usual call needs nothing from here (CkGen_enterLine).
  */
-#include "../../scheduler/cth.h"
 #include "extra.h"
-
-#include <string.h>
-
-struct frame {
-	struct ck_running now;
-	bool shared;
-	bool counted;             /* counted as a thread of the element, because the handler may wait */
-};
-_Static_assert(sizeof(struct frame) <= sizeof(CkGenFrame), "the stub has room for it");
 
 /* A PE constructs its elements one after another. While a constructor runs, later elements cannot
  * be called yet. */
@@ -26,18 +16,14 @@ static bool is_constructed(const struct ck_pe *ck, const struct ck_obj *obj)
 
 static void *enter_call(struct pe *pe, struct ck_obj *obj, int entry, CkGenFrame *frame)
 {
-	struct frame f;
+	void *self = CkGen_enterObj((CkGenObj *)obj, entry, frame);
 
-	memset(&f, 0, sizeof f);
-	f.now = ck_of(pe)->now;
-	f.shared = ck_of(pe)->shared;
-	f.counted = CthSelf() && thread_is_counted(obj);
-	if (f.counted)
+	/* The handler may wait. */
+	if (pe->thread && thread_is_counted(obj)) {
+		frame->counted = true;
 		extra_make(pe, obj)->n_threads++;
-	memcpy(frame, &f, sizeof f);
-	ck_of(pe)->now = (struct ck_running){ obj, NULL, (uint32_t)entry };
-	ck_of(pe)->shared = false;
-	return self_of(obj);
+	}
+	return self;
 }
 
 void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame)
@@ -48,6 +34,13 @@ void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenF
 	if (!obj || !is_constructed(ck_of(pe), obj) || (chare->entries[entry].flags & CKGEN_EXCLUSIVE))
 		return NULL;
 	return enter_call(pe, obj, entry, frame);
+}
+
+void *CkGen_enterOther(const CkGenChare *chare, uint64_t id, int x, int entry, CkGenFrame *frame)
+{
+	const CkElement e = { .id = id, .index = { { x, 0, 0 } } };
+
+	return CkGen_enter(chare, &e, entry, frame);
 }
 
 void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame)
@@ -64,17 +57,12 @@ void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, C
 		  e->index.v[1], e->index.v[2], obj ? "constructed yet" : "on this PE", chare->name);
 }
 
-void CkGen_leave(CkGenFrame *frame)
+void CkGen_left(const void *obj, bool counted)
 {
 	struct pe *pe = ck_self();
-	struct ck_obj *obj = ck_of(pe)->now.obj;
-	struct frame f;
 
-	memcpy(&f, frame, sizeof f);
-	ck_of(pe)->now = f.now;
-	ck_of(pe)->shared = f.shared;
-	if (f.counted)
-		thread_ended(pe, obj);
-	else if (obj->extra & OBJ_EXTRA)
-		when_test_soon(pe, obj);
+	if (counted)
+		thread_ended(pe, (struct ck_obj *)(uintptr_t)obj);
+	else
+		when_test_soon(pe, (struct ck_obj *)(uintptr_t)obj);
 }

@@ -75,7 +75,7 @@ static uint64_t threads_most(const struct node *node)
 
 static bool can_wait(const struct pe *pe)
 {
-	return thread_runs(pe) && (!pe->node->up.may_wait || pe->node->up.may_wait(pe));
+	return pe->thread && (!pe->node->up.may_wait || pe->node->up.may_wait(pe));
 }
 
 /* Relaxed: many PEs add to one number, and no other memory depends on it. It exceeds the limit

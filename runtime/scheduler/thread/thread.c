@@ -100,7 +100,6 @@ enum {
 static const size_t STACK_MOST = (size_t)64 << 30; /* for CK_STACK */
 
 struct pe_threads {
-	CthThread running;
 	CthThread live;
 	CthThread free[STACK_CLASSES];
 	size_t n_kept, kept_most;    /* in all free lists; this PE's share, 0: the job is not known yet */
@@ -349,8 +348,8 @@ static void thread_run(struct pe *pe, CthThread t)
 	void *fake = NULL;
 
 	t->state = THREAD_RUNNING;
-	t->outer = ts->running;
-	ts->running = t;
+	t->outer = pe->thread;
+	pe->thread = t;
 	if (pe->node->up.swap_running)
 		pe->node->up.swap_running(pe, t->running);
 	before_in(t, &fake);
@@ -358,7 +357,7 @@ static void thread_run(struct pe *pe, CthThread t)
 	after_out(fake);
 	if (pe->node->up.swap_running)
 		pe->node->up.swap_running(pe, t->running);
-	ts->running = t->outer;
+	pe->thread = t->outer;
 	if (t->state == THREAD_ENDED)
 		thread_end(ts, t);
 }
@@ -431,7 +430,7 @@ static void private_map(struct pe *pe)
 void *CtvAddress(int place, const char *name)
 {
 	struct pe *pe = pe_here("CtvAccess");
-	CthThread t = pe->threads->running;
+	CthThread t = pe->thread;
 
 	if (CSD_UNLIKELY(!place))
 		csd_abort(pe, "CtvAccess(%s) before its CtvInitialize, which belongs in an initnode "
@@ -487,12 +486,7 @@ CthThread CthCreate(CthVoidFn fn, void *arg, size_t stack_bytes)
 
 CthThread CthSelf(void)
 {
-	return pe_here("CthSelf")->threads->running;
-}
-
-bool thread_runs(const struct pe *pe)
-{
-	return pe->threads->running != NULL;
+	return pe_here("CthSelf")->thread;
 }
 
 static struct pe *check_waiting(const char *what, CthThread t)
@@ -539,7 +533,7 @@ void CthResume(CthThread t)
 void CthSuspend(void)
 {
 	struct pe *pe = pe_here("CthSuspend");
-	CthThread t = pe->threads->running;
+	CthThread t = pe->thread;
 
 	if (CSD_UNLIKELY(!t))
 		csd_abort(pe, "CthSuspend: no thread runs here; a handler that waits must be "
@@ -551,7 +545,7 @@ void CthSuspend(void)
 void CthYield(void)
 {
 	struct pe *pe = pe_here("CthYield");
-	CthThread t = pe->threads->running;
+	CthThread t = pe->thread;
 
 	if (CSD_UNLIKELY(!t))
 		csd_abort(pe, "CthYield: no thread runs here; a handler that waits must be [threaded]");
@@ -625,7 +619,7 @@ void threads_know_job(struct pe *pe)
 
 struct csd_stack thread_stack(const struct pe *pe)
 {
-	CthThread t = pe->threads->running;
+	CthThread t = pe->thread;
 
 	return t ? (struct csd_stack){ stack_low(t), stack_bytes(t) } : (struct csd_stack){ NULL, 0 };
 }

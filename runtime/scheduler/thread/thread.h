@@ -12,7 +12,6 @@ void threads_know_job(struct pe *pe);      /* its thread */
 struct csd_stack thread_stack(const struct pe *pe); /* of the running thread; its `low` is NULL:
 						     * none runs */
 void threads_fini(struct pe *pe);
-bool thread_runs(const struct pe *pe);
 
 /* overflow.c */
 bool overflow_guards_are_free(void);       /* below stacks: they use only address space, which is

@@ -9,6 +9,15 @@
 
 #include <stdlib.h>
 
+/* ---- for stubs ---------------------------------------------------------------------------- */
+
+/* Of a thread that is no PE. Its collection has no elements, so stubs never write to it. */
+static const struct ck_pe nobody = { .last = (struct collection *)(uintptr_t)&nobody.none };
+#define NOBODY ((CkGenNow *)(uintptr_t)&nobody)
+__thread CkGenNow *CkGen_now_ = NOBODY;
+
+void ck_runs_here(struct ck_pe *ck) { CkGen_now_ = ck ? (CkGenNow *)ck : NOBODY; }
+
 /* ---- by id ------------------------------------------------------------------------------ */
 
 void coll_init(struct pe *pe, struct collection *c, uint64_t id, void *state)

@@ -104,12 +104,12 @@ struct collection {
 	uint64_t n_here, n_line;
 	struct ck_obj **elems;    /* [n_slots], by ordinal; if elements come and go, some are NULL; those
 				   * that are away have a stub */
+	const CkGenChare *type;   /* NULL: not known here yet */
 	const CkGenEntry *entries; /* the type's */
 	uint32_t n_entries;       /* the type's; 0 while calls wait for their condition (when.c) */
 	bool constructed;         /* the elements of this PE exist */
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element was created, destroyed or moved here */
-	const CkGenChare *type;   /* NULL: not known here yet */
 
 	/* For calls to another PE, too. */
 	struct call_route *route; /* stops of calls from this PE (call/call_route.h); NULL: none, they go
@@ -126,6 +126,12 @@ struct collection {
 	size_t more_at;           /* their distance from its struct ck_obj; 0: there are none */
 	void *state[CK_PARTS];    /* the parts' state; see part.h */
 };
+
+_Static_assert(offsetof(CkGenCollection, n_line) == offsetof(struct collection, n_line) &&
+	       offsetof(CkGenCollection, elems) == offsetof(struct collection, elems) &&
+	       offsetof(CkGenCollection, type) == offsetof(struct collection, type) &&
+	       offsetof(CkGenObj, extra) == offsetof(struct ck_obj, extra) && CKGEN_EXTRA == OBJ_EXTRA,
+	       "stubs look into them");
 
 static inline void *coll_state(const struct collection *c, int part) { return c->state[part]; }
 /** A part's data of an element (ck_part.elem_bytes), if c->more_bytes. */

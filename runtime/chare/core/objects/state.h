@@ -65,15 +65,18 @@ struct ck_outer {
 
 /** The layer on one PE. Only the PE's thread uses it. */
 struct ck_pe {
+	/* As in CkGenNow: stubs of [inline] entries use these. */
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
 	uint32_t body;            /* entry whose body runs (wait/bodies.c); 0: none */
+	struct collection *last;  /* the one found most recently; at first `none` */
+	struct csd_thread *const *thread; /* pe->thread */
+
 	bool starting;            /* the initproc functions run */
 	void *prepared;           /* payload of the call that is being written (channel/prepare.c); NULL:
 				   * none */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority after the next message */
-	struct collection *last;  /* the one found most recently; at first `none` */
 	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
 	struct idmap colls;       /* by id */
 	uint32_t n_created;       /* collections made by this PE */
@@ -81,8 +84,16 @@ struct ck_pe {
 	struct collection none;   /* its id is no collection's */
 };
 
+_Static_assert(offsetof(CkGenNow, entry) == offsetof(struct ck_pe, now.entry) &&
+	       offsetof(CkGenNow, shared) == offsetof(struct ck_pe, shared) &&
+	       offsetof(CkGenNow, last) == offsetof(struct ck_pe, last) &&
+	       offsetof(CkGenNow, thread) == offsetof(struct ck_pe, thread), "stubs look into it");
+
 static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
 static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
+
+/** For stubs of [inline] entries: this thread is the PE with this state. NULL: no PE any more. */
+void ck_runs_here(struct ck_pe *ck);
 
 /** End the job: a function of the library, a generated function of a chare, or an entry was called
  * on a thread that is not a PE. */
