@@ -456,7 +456,7 @@ static void elements_know_themselves(void)
 		CkGenObj obj;
 		union { Main main; Cell cell; Line line; Cube cube; G g; } self;
 	} x;
-	static const CkGenObj head = {&id, {{5, 6, 7}}, {0, 0, 0}};
+	static const CkGenObj head = {&id, {{5, 6, 7}}, {0, 0}, 0};
 
 	x.obj = head;
 	CHECK(Main_thisProxy(&x.self.main).ck.id == 99);
