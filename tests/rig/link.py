@@ -347,6 +347,7 @@ def stream(hosts, volume):
     with on_host(hosts, 1):
         client = socket.socket()
     data, found = random.Random(1).randbytes(volume), hashlib.sha256()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # the connection before may linger
     server.bind(('10.88.0.2', 7001))
     server.listen()
     for end in client, server:
