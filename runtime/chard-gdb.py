@@ -410,7 +410,7 @@ class Threads(Command):
             live = list(chain(threads['live'])) if int(threads) else []
             print('PE %d: %d threads' % (int(pe['id']), len(live)))
             cut(('  (CthThread)%#x: %s, began in %s' % (
-                int(t), 'runs' if int(t) == int(threads['running']) else 'does not run', t['fn'])
+                int(t), 'runs' if int(t) == int(pe['thread']) else 'does not run', t['fn'])
                 for t in live), everything)
 
 
