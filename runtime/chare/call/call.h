@@ -140,7 +140,12 @@ void call_ended(struct pe *pe, const CkGenEntry *e, struct ck_env *env, bool spe
 /** Abort: the message came to a PE where its element neither is nor can have been. */
 _Noreturn void call_lost(struct pe *pe, const struct collection *c, const struct ck_env *env);
 /** The function that the message calls; aborts if a callback's data do not fit the entry. */
-CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env);
+CkGenCall checked_callback(struct pe *pe, const struct collection *c, struct ck_env *env);
+static inline CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
+{
+	return CSD_UNLIKELY(env->flags & CK_CALL_REDUCED) ? checked_callback(pe, c, env) :
+							    c->entries[env->entry].call;
+}
 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);

@@ -47,15 +47,31 @@ static inline void run_call(struct pe *pe, struct ck_obj *obj, uint32_t entry, C
 	ck_of(pe)->now.obj = NULL;
 }
 
-static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage stage, uint32_t flags,
-						 struct ck_obj *obj, struct ck_env *env, bool shared)
+static __attribute__((noinline)) bool taken_by_any(struct pe *pe, const struct ck_takers *t,
+						   uint32_t flags, struct ck_obj *obj,
+						   struct ck_env *env, bool shared)
 {
-	const struct ck_takers *t = &ck_node_of(pe->node)->takers[stage];
-
 	for (int i = 0; i < t->n; i++)
 		if ((flags & t->of[i]->flag) && t->of[i]->takes(pe, obj, env, shared))
 			return true;
 	return false;
+}
+
+/* Mostly one of its attributes is taken at this stage. */
+static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage stage, uint32_t flags,
+						 struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	const struct ck_takers *t = &ck_node_of(pe->node)->takers[stage];
+	int i = 0;
+
+	flags &= t->flags;
+	if (!flags)
+		return false;
+	if (flags & (flags - 1))
+		return taken_by_any(pe, t, flags, obj, env, shared);
+	while (t->of[i]->flag != flags)
+		i++;
+	return t->of[i]->takes(pe, obj, env, shared);
 }
 
 /* Whether a part has taken over the call because of an attribute of its entry. Called for each
@@ -226,10 +242,8 @@ static void check_entry(struct pe *pe, struct collection *c, struct ck_env *env)
 		check_params(pe, c, env);
 }
 
-CkGenCall checked_call(struct pe *pe, const struct collection *c, struct ck_env *env)
+CkGenCall checked_callback(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
-	if (!(env->flags & CK_CALL_REDUCED))
-		return c->entries[env->entry].call;
 	check_callback_data(pe, c->type, env->entry, payload_of(env));
 	return c->entries[env->entry].reduced;
 }
@@ -274,17 +288,24 @@ void execute(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 	call_ended(pe, e, env, special, shared);
 }
 
+/* The message is checked and unpacked. */
+static inline void deliver_checked(struct pe *pe, struct ck_obj *obj, struct ck_env *env,
+				   bool shared)
+{
+	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
+		return;
+	execute(pe, obj, env, shared);
+	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
+		call_node_of(pe->node)->behind(pe, obj);
+}
+
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	if (!shared) /* else deliver_some has looked */
 		check_entry(pe, obj->coll, env);
 	if (env->flags & CK_ENV_PACKED)
 		env = message_unpack(pe, obj->coll->entries[env->entry].message, env);
-	if (taken(pe, CK_TAKES_CALL, obj, env, shared))
-		return;
-	execute(pe, obj, env, shared);
-	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
-		call_node_of(pe->node)->behind(pe, obj);
+	deliver_checked(pe, obj, env, shared);
 }
 
 void deliver_new(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
@@ -389,10 +410,22 @@ static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, s
 	return true;
 }
 
+/* A plain call to an entry with attributes, of an element that is found by its place. Its only flag
+ * says that delivery must look at these. */
+static inline bool runs_by_attribute(struct pe *pe, struct collection *c, struct ck_env *env)
+{
+	const uint64_t at = env->place - c->first;
+
+	if (at >= c->n_here || (env->call ^ CKGEN_SEEN) >= c->n_entries)
+		return false;
+	deliver_checked(pe, c->elems[at], env, false);
+	return true;
+}
+
 static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, struct collection *c,
 							       struct ck_env *env)
 {
-	if (!runs_by_table(pe, c, env))
+	if (!runs_by_attribute(pe, c, env) && !runs_by_table(pe, c, env))
 		element_arrived_slow(pe, c, env);
 }
 
@@ -400,7 +433,7 @@ static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, st
  * have other functions, which check nothing. */
 static bool params_fit(const struct collection *c, const struct ck_env *env)
 {
-	const CkGenEntry *e = &c->type->entries[env->call];
+	const CkGenEntry *e = &c->type->entries[env->entry];
 
 	return env->head.size >= e->least || (e->came && env->head.size >= sizeof *env &&
 					      e->fits(env + 1, env->head.size - sizeof *env));
@@ -410,7 +443,8 @@ static bool params_fit(const struct collection *c, const struct ck_env *env)
 static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struct collection *c,
 							    struct ck_env *env)
 {
-	if (env->call < c->n_entries && params_fit(c, env) && runs_by_table(pe, c, env))
+	if ((env->call & ~(uint32_t)CKGEN_SEEN) < c->n_entries && params_fit(c, env) &&
+	    (runs_by_attribute(pe, c, env) || runs_by_table(pe, c, env)))
 		return;
 	csd_check(pe, &env->head);
 	element_arrived_slow(pe, c, env);

@@ -69,19 +69,24 @@ struct kept_running {
 _Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
 	       "a thread has room for it");
 _Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
+/* A struct ck_pe begins in the same way. */
+enum { KEPT_AT_ONCE = offsetof(struct kept_running, unpacked) };
+_Static_assert(offsetof(struct ck_pe, now) == 0 &&
+	       offsetof(struct ck_pe, shared) == offsetof(struct kept_running, shared) &&
+	       offsetof(struct ck_pe, body) == offsetof(struct kept_running, body),
+	       "kept_swap copies them together");
 
 /** Exchange the PE's state with `state`. Returns the object that ran, or NULL. */
 static inline struct ck_obj *kept_swap(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
 {
 	struct ck_pe *ck = ck_of(pe);
-	const struct kept_running ours = { ck->now, ck->shared, ck->body, ck->unpacked };
-	struct kept_running theirs;
+	struct kept_running ours, theirs;
 
+	memcpy(&ours, ck, KEPT_AT_ONCE);
+	ours.unpacked = ck->unpacked;
 	memcpy(&theirs, state, sizeof theirs);
 	memcpy(state, &ours, sizeof ours);
-	ck->now = theirs.now;
-	ck->shared = theirs.shared;
-	ck->body = theirs.body;
+	memcpy(ck, &theirs, KEPT_AT_ONCE);
 	ck->unpacked = theirs.unpacked;
 	return ours.now.obj;
 }

@@ -35,7 +35,7 @@ struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 
 /* ---- which calls ----------------------------------------------------------------------------- */
 
-static bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, const CkGenSlot *slot,
+static inline bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, const CkGenSlot *slot,
 		      struct ck_env *env)
 {
 	const CkGenEntry *e = &obj->coll->entries[w->entry];
@@ -138,8 +138,8 @@ static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot 
 	for (int i = 0; i < p->n; i++) {
 		if (w[i].entry != env->entry || slot[i].done)
 			continue;
-		if (p->n > 1 && ((i > 0 && w[i - 1].alternative == w[i].alternative) ||
-				 (i + 1 < p->n && w[i + 1].alternative == w[i].alternative)))
+		if ((i > 0 && w[i - 1].alternative == w[i].alternative) ||
+		    (i + 1 < p->n && w[i + 1].alternative == w[i].alternative))
 			return NOT_ALONE;
 		if (!call_fits(obj, &w[i], &slot[i], env))
 			continue;
@@ -152,9 +152,12 @@ static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot 
 /* Whether any call that is wanted at this point has arrived. */
 static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot *slot)
 {
-	for (int i = 0; i < p->n; i++)
+	int i = 0;
+
+	do
 		if (s->kept[p->wanted[i].entry].head && !slot[i].done)
 			return true;
+	while (++i < p->n);
 	return false;
 }
 
@@ -184,13 +187,30 @@ static void wake(struct pe *pe, struct sdag *s, CkGenRun **p, int found)
 		run_resume(pe, run);
 }
 
-bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+/* The usual arrival: the run that has waited longest waits for one call, which is this one. */
+static inline bool first_takes(struct pe *pe, struct ck_obj *obj, struct sdag *s,
+			       struct ck_env *env)
 {
-	struct sdag *s = sdag_of(pe, obj);
+	CkGenRun *run = s->waiting;
+
+	if (!run)
+		return false;
+	const CkGenPlace *at = run_place(run);
+	const CkGenWanted *w = at->wanted;
+	CkGenSlot *slot = &slots_of(run)[at->slot];
+
+	if (at->n > 1 || w->entry != env->entry || slot->done || !call_fits(obj, w, slot, env))
+		return false;
+	slot->env = env;
+	wake(pe, s, &s->waiting, w->alternative);
+	return true;
+}
+
+static __attribute__((noinline)) bool any_takes(struct pe *pe, struct ck_obj *obj, struct sdag *s,
+						struct ck_env *env)
+{
 	bool kept = false;
 
-	if (shared)
-		env = own_copy(pe, env);
 	for (CkGenRun **p = &s->waiting; *p; p = &(*p)->behind) {
 		const CkGenPlace *at = run_place(*p);
 		CkGenSlot *slot = &slots_of(*p)[at->slot];
@@ -212,6 +232,15 @@ bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	if (!kept)
 		msg_fifo_push(&s->kept[env->entry], &env->head);
 	return true;
+}
+
+bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
+{
+	struct sdag *s = sdag_of(pe, obj);
+
+	if (shared)
+		env = own_copy(pe, env);
+	return first_takes(pe, obj, s, env) || any_takes(pe, obj, s, env);
 }
 
 /* "left[3], or right and done" */
@@ -304,7 +333,7 @@ void run_begin(struct pe *pe, CkGenRun *run)
 
 	while (w[from].alternative != run->found)
 		from++;
-	const int last = alternative_end(w, p->n, from) - 1;
+	const int last = p->n == 1 ? 0 : alternative_end(w, p->n, from) - 1;
 	CkGenSlot *slot = &slots_of(run)[p->slot];
 	struct ck_env *env = slot[last].env;
 
@@ -331,7 +360,9 @@ bool CkGen_wait(CkGenRun *run, int place)
 
 	CkGenSlot *slot = &slots_of(run)[p->slot];
 
-	run->found = any_kept(s, p, slot) ? find_complete(obj, s, p, slot) : NONE;
+	run->found = NONE;
+	if (CSD_UNLIKELY(any_kept(s, p, slot)))
+		run->found = find_complete(obj, s, p, slot);
 	if (run->found < 0) {
 		sdag_wait(s, run);
 		if (!run->thread)
