@@ -31,10 +31,10 @@ local-instructions 152
 local-pass-instructions 235
 local-cut-instructions 136
 local-cut-2d-instructions 160
-step-when-instructions 850
-step-number-instructions 900
-step-overlap-instructions 1900
-step-brief-instructions 2100
+step-when-instructions 640
+step-number-instructions 660
+step-overlap-instructions 1600
+step-brief-instructions 1390
 fine-put-instructions 185
 fine-hop-instructions 285
 fine-inline-instructions 75
