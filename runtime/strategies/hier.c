@@ -11,7 +11,7 @@
 #include <string.h>
 
 /** A smaller problem, made from the whole one: its PEs are processes, or the PEs of one process. */
-struct part {
+struct group {
 	CkLBStats s;
 	int32_t *node_of;
 	float *background, *speed;
@@ -19,40 +19,40 @@ struct part {
 	int32_t *to;
 };
 
-static void part_create(struct part *part, const CkLBStats *s, int n_pes, size_t n)
+static void group_create(struct group *group, const CkLBStats *s, int n_pes, size_t n)
 {
 	size_t pes = (size_t)n_pes;
 
-	part->node_of = cmi_alloc_zero(pes, sizeof *part->node_of, "balancing");
-	part->background = cmi_alloc_zero(2 * pes, sizeof *part->background, "balancing");
-	part->speed = part->background + pes;
-	part->element = cmi_alloc(n * sizeof *part->element, "balancing");
-	part->to = cmi_alloc(n * sizeof *part->to, "balancing");
-	part->s = (CkLBStats){ .n_pes = n_pes,
+	group->node_of = cmi_alloc_zero(pes, sizeof *group->node_of, "balancing");
+	group->background = cmi_alloc_zero(2 * pes, sizeof *group->background, "balancing");
+	group->speed = group->background + pes;
+	group->element = cmi_alloc(n * sizeof *group->element, "balancing");
+	group->to = cmi_alloc(n * sizeof *group->to, "balancing");
+	group->s = (CkLBStats){ .n_pes = n_pes,
 			       .n_nodes = 1,
-			       .node_of = part->node_of,
-			       .background = part->background,
-			       .speed = part->speed,
+			       .node_of = group->node_of,
+			       .background = group->background,
+			       .speed = group->speed,
 			       .n = n,
-			       .element = part->element,
+			       .element = group->element,
 			       .tolerance = s->tolerance / 2,
 			       .step = s->step };
 }
 
-static void part_free(struct part *part)
+static void group_free(struct group *group)
 {
-	free(part->node_of);
-	free(part->background);
-	free(part->element);
-	free(part->to);
+	free(group->node_of);
+	free(group->background);
+	free(group->element);
+	free(group->to);
 }
 
 /* Which process each element should live in. */
 static int32_t *choose_nodes(const CkLBStats *s, const struct lb_loads *l)
 {
-	struct part all;
+	struct group all;
 
-	part_create(&all, s, s->n_nodes, s->n);
+	group_create(&all, s, s->n_nodes, s->n);
 	for (int p = 0; p < s->n_pes; p++) {
 		all.speed[s->node_of[p]] += (float)l->speed[p];
 		all.background[s->node_of[p]] += (float)(l->fixed[p] * l->speed[p]);
@@ -71,7 +71,7 @@ static int32_t *choose_nodes(const CkLBStats *s, const struct lb_loads *l)
 	int32_t *node = all.to;
 
 	all.to = NULL;
-	part_free(&all);
+	group_free(&all);
 	return node;
 }
 
@@ -90,34 +90,34 @@ static bool comes(const CkLBStats *s, const struct process *proc, size_t k)
 }
 
 /* Arriving elements count for its first PE until they are distributed. */
-static void fill_part(struct part *part, const CkLBStats *s, const struct lb_loads *l,
+static void fill_group(struct group *group, const CkLBStats *s, const struct lb_loads *l,
 		      const struct process *proc, const int32_t *local)
 {
-	part_create(part, s, proc->n_pes, proc->n);
+	group_create(group, s, proc->n_pes, proc->n);
 	for (int p = 0; p < proc->n_pes; p++) {
-		part->speed[p] = (float)l->speed[proc->pe[p]];
-		part->background[p] = s->background[proc->pe[p]];
+		group->speed[p] = (float)l->speed[proc->pe[p]];
+		group->background[p] = s->background[proc->pe[p]];
 	}
 	for (size_t k = 0; k < proc->n; k++) {
-		CkLBElement *e = &part->element[k];
+		CkLBElement *e = &group->element[k];
 
 		*e = s->element[proc->element[k]];
 		if (comes(s, proc, k)) {
 			e->pe = 0;
-			e->seconds = (float)(l->work[proc->element[k]] / (double)part->speed[0]);
+			e->seconds = (float)(l->work[proc->element[k]] / (double)group->speed[0]);
 		} else {
 			e->pe = local[e->pe];
 		}
-		part->to[k] = e->pe;
+		group->to[k] = e->pe;
 	}
 }
 
 /* Arriving elements go to the PE with least, the largest first. */
-static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s,
+static void give_out(struct group *group, struct lb_loads *l, const CkLBStats *s,
 		     const struct process *proc)
 {
 	size_t n = 0;
-	uint32_t *order = lb_by_work(&part->s, l, &n);
+	uint32_t *order = lb_by_work(&group->s, l, &n);
 	struct lb_heap least;
 
 	for (size_t k = 0; k < n; k++)
@@ -129,9 +129,9 @@ static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s,
 
 		if (!comes(s, proc, k))
 			continue;
-		part->to[k] = lb_heap_top(&least);
-		lb_loads_move(l, k, -1, part->to[k]);
-		lb_heap_changed(&least, part->to[k]);
+		group->to[k] = lb_heap_top(&least);
+		lb_loads_move(l, k, -1, group->to[k]);
+		lb_heap_changed(&least, group->to[k]);
 	}
 	lb_heap_fini(&least);
 	free(order);
@@ -140,18 +140,18 @@ static void give_out(struct part *part, struct lb_loads *l, const CkLBStats *s,
 static void balance_process(const CkLBStats *s, const struct lb_loads *all,
 			    const struct process *proc, const int32_t *local, int32_t *to)
 {
-	struct part part;
+	struct group group;
 
-	fill_part(&part, s, all, proc, local);
+	fill_group(&group, s, all, proc, local);
 
-	struct lb_loads *l = lb_loads_create(&part.s, part.to);
+	struct lb_loads *l = lb_loads_create(&group.s, group.to);
 
-	give_out(&part, l, s, proc);
-	lb_refine_loads(&part.s, l, part.to);
+	give_out(&group, l, s, proc);
+	lb_refine_loads(&group.s, l, group.to);
 	for (size_t k = 0; k < proc->n; k++)
-		to[proc->element[k]] = (int32_t)proc->pe[part.to[k]];
+		to[proc->element[k]] = (int32_t)proc->pe[group.to[k]];
 	free(l);
-	part_free(&part);
+	group_free(&group);
 }
 
 /* Sort by process: first[node] .. first[node + 1] - 1 of the result are those of a process. */

@@ -12,22 +12,22 @@
 #include <string.h>
 
 enum {
-	REST = 256,               /* freed messages in quarantine on a PE, at most */
-	REST_BYTES = 1 << 16,     /* larger messages are not quarantined: they would cost too much
-				   * memory */
-	REST_ELEMENTS = 64,       /* elements in quarantine on a PE, at most */
+	QUARANTINED_MESSAGES = 256, /* freed messages in quarantine on a PE, at most */
+	QUARANTINED_BYTES = 1 << 16, /* larger messages are not quarantined: they would cost too much
+				      * memory */
+	QUARANTINED_ELEMENTS = 64, /* elements in quarantine on a PE, at most */
 	PATTERN = 0xd5,
 };
 
 /** The quarantine of messages and elements. */
-struct rest {
+struct quarantine {
 	struct msg_fifo freed;
 	int n;
-	struct ck_obj *left[REST_ELEMENTS]; /* a ring; NULL: none */
+	struct ck_obj *left[QUARANTINED_ELEMENTS]; /* a ring; NULL: none */
 	unsigned n_left;          /* since the start */
 };
 
-static struct rest *rest_of(const struct pe *pe) { return ck_state(pe, PART_OWNER); }
+static struct quarantine *quarantine_of(const struct pe *pe) { return ck_state(pe, PART_OWNER); }
 
 static const char *state_of(const struct ck_env *env)
 {
@@ -99,10 +99,10 @@ static size_t written(const unsigned char *p, size_t bytes)
 
 static void release_oldest(struct pe *pe)
 {
-	struct ck_env *env = (struct ck_env *)msg_fifo_pop(&rest_of(pe)->freed);
+	struct ck_env *env = (struct ck_env *)msg_fifo_pop(&quarantine_of(pe)->freed);
 	const size_t at = written(payload_of(env), filled(env));
 
-	rest_of(pe)->n--;
+	quarantine_of(pe)->n--;
 	if (at < filled(env))
 		csd_abort(pe, "a message was written to after it was freed (%p, at offset %zu)",
 			  payload_of(env), at);
@@ -115,13 +115,13 @@ static void owner_quarantine(struct pe *pe, struct ck_env *env, enum owner owner
 {
 	env->head.mark = (uint8_t)owner;
 	if (env->head.origin != CMI_ORIGIN_POOL || env->head.home != pe->local ||
-	    env->head.size > REST_BYTES) {
+	    env->head.size > QUARANTINED_BYTES) {
 		csd_msg_free(pe, &env->head);
 		return;
 	}
 	memset(payload_of(env), PATTERN, filled(env));
-	msg_fifo_push(&rest_of(pe)->freed, &env->head);
-	if (++rest_of(pe)->n > REST)
+	msg_fifo_push(&quarantine_of(pe)->freed, &env->head);
+	if (++quarantine_of(pe)->n > QUARANTINED_MESSAGES)
 		release_oldest(pe);
 }
 
@@ -161,7 +161,8 @@ static void release_element(struct pe *pe, struct ck_obj *obj)
 
 void owner_free_element(struct pe *pe, struct ck_obj *obj)
 {
-	struct ck_obj **place = &rest_of(pe)->left[rest_of(pe)->n_left++ % REST_ELEMENTS];
+	struct quarantine *q = quarantine_of(pe);
+	struct ck_obj **place = &q->left[q->n_left++ % QUARANTINED_ELEMENTS];
 
 	memset(self_of(obj), PATTERN, obj->coll->type->bytes);
 	release_element(pe, *place);
@@ -172,21 +173,21 @@ void owner_free_element(struct pe *pe, struct ck_obj *obj)
 
 static void owner_pe_start(struct pe *pe)
 {
-	msg_fifo_init(&rest_of(pe)->freed);
+	msg_fifo_init(&quarantine_of(pe)->freed);
 }
 
 static void owner_pe_stop(struct pe *pe)
 {
-	while (rest_of(pe)->n)
+	while (quarantine_of(pe)->n)
 		release_oldest(pe);
-	for (int i = 0; i < REST_ELEMENTS; i++)
-		release_element(pe, rest_of(pe)->left[i]);
+	for (int i = 0; i < QUARANTINED_ELEMENTS; i++)
+		release_element(pe, quarantine_of(pe)->left[i]);
 }
 
 const struct ck_part owner_part = {
 	.name = "owner",
 	.number = PART_OWNER,
-	.pe_bytes = sizeof(struct rest),
+	.pe_bytes = sizeof(struct quarantine),
 	.pe_start = owner_pe_start,
 	.pe_stop = owner_pe_stop,
 };
