@@ -34,6 +34,15 @@ static void initialize_both(void)
 
 /* ---- in a handler on the PE's own stack ------------------------------------------------------------ */
 
+/* As after a flipped bit of a parameter. */
+static void send_damaged(void)
+{
+	CkFuture f = ofMain;
+
+	f.pe ^= 1 << 29;
+	Block_sendToFuture(f, Block_alloc(1));
+}
+
 static void act(const char *what)
 {
 	const int me = CkMyPe(), next = (me + 1) % CkNumPes();
@@ -54,6 +63,8 @@ static void act(const char *what)
 		CkProbeFuture(unset);
 	else if (is(what, "send-unset"))
 		CkSendToFutureTyped(unset, CK_INT, &me, 1);
+	else if (is(what, "damaged"))
+		send_damaged();
 	else if (is(what, "elsewhere"))
 		CkProbeFuture(ofMain);
 	else if (is(what, "local"))

@@ -278,6 +278,9 @@ static void check_open(struct pe *pe, const char *what, CkFuture f)
 {
 	if (!f.id)
 		csd_abort(pe, "%s: the future was never created", what);
+	if (f.pe < 0 || f.pe >= pe->node->job->n_pes)
+		csd_abort(pe, "%s: the future has been damaged: it is of PE %d, and the job has PEs 0-%d", what,
+			  f.pe, pe->node->job->n_pes - 1);
 	if (f.pe == pe->id)
 		future_of(pe, what, f);
 }
@@ -310,6 +313,7 @@ void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 	struct pe *pe = ck_self();
 	struct ck_env *env = take_message(pe, msg);
 
+	check_open(pe, "CkSendToFuture", f);
 	if (type->pack && pe->node->job->node_of[f.pe] != pe->node->job->node)
 		env = message_pack(pe, type, env);
 	send_to_future(pe, f, env, type_number(type));
