@@ -2,8 +2,7 @@
 /*
  * direct_calls: [inline] and [local] calls of elements here and elsewhere, inside each other, of the
  * calling element itself, in threads and from constructors. An element that is here has handled the
- * call when the call returns, and the caller's message is still the caller's. An element in which
- * such a call waits does not move.
+ * call when the call returns, and the caller's message is still the caller's.
  */
 #include "check.h"
 
@@ -15,7 +14,6 @@ enum { CELLS = 12, N = 50 };
 struct Main { int n_done; };
 struct Cell { int sum, n_add, depth, deepest, n_hit, n_local, n_waited; bool built; };
 struct Member { int sum; };
-struct Mover { bool asked, moved; };
 
 /* ---- called elements --------------------------------------------------------------------------------- */
 
@@ -140,33 +138,6 @@ void Cell_on_inThread(Cell *self, int n, const int *v)
 	CkContributeBarrier(self, Cell_cb_check_all(cells));
 }
 
-/* ---- a call that waits in its caller's thread ------------------------------------------- */
-
-/* Its element wants to move meanwhile, and must not before the call has ended: it counts as a
- * thread. */
-void Mover_on_hold(Mover *self)
-{
-	Mover_go(Mover_thisElement(self));
-	for (int after = 0; after < 20; after += self->asked)
-		CthYield();
-	CHECK(Mover_ckLocal(Mover_thisElement(self)) == self);
-	self->moved = true;
-}
-
-void Mover_on_go(Mover *self)
-{
-	self->asked = true;
-	CkMigrateMe(self, (CkMyPe() + 1) % CkNumPes());
-}
-
-/* Two movers live on each PE. */
-void Mover_on_begin(Mover *self)
-{
-	Mover_hold(Mover_at(movers, Mover_thisIndex(self) + 1));
-}
-
-void Mover_on_new(Mover *self) { (void)self; }
-
 /* Some messages may be on their way: quiescence first. */
 void Cell_on_check(Cell *self)
 {
@@ -204,9 +175,6 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	mainProxy = Main_thisProxy(self);
 	cells = Cell_ckNew(CkDims(CELLS));
 	members = Member_ckNew();
-	movers = Mover_ckNew(CkDims(2 * CkNumPes()));
-	for (int i = 0; i < CkNumPes(); i++)
-		Mover_begin(Mover_at(movers, 2 * i));
 	CkStartQD(Main_cb_begin(mainProxy));
 }
 
