@@ -9,6 +9,7 @@
  *
  *   memory   copy the body, then one release store of the word; then the bell, if the receiver
  *            does not poll the word
+ *   here     the same PE, which polls nothing: note the arrival, then copy all
  *   rma      body, flush, word: chained by the machine layer
  *   message  one active message; the receiver's own thread copies, then stores the word
  */
@@ -105,7 +106,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
 	uint8_t tell;
 
-	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->here && !h->strided))
+	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->strided))
 		copy_out_large(pe, h, dst, body);
 	else if (CSD_LIKELY(body))
 		copy_out(h, dst, body);
