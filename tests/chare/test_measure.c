@@ -166,7 +166,7 @@ static bool movable(struct step *p, enum step_way way, int i)
 	int n = 0;
 
 	*p = (struct step){ .way = way };
-	statistics_own(csd_self(), c, p);
+	statistics_own(csd_self(), c, p, AS_LAST);
 	CHECK(p->n == N - CELL && p->n_pes == 1);
 	for (size_t k = 0; k < p->n; k++)
 		if (p->elems[k].index.v[0] == i) {

@@ -39,18 +39,37 @@ void sync_check_soon(struct pe *pe, struct collection *c)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+static void add_past(struct sync_sums *sums, const struct past *p, double now)
+{
+	struct past next = *p;
+
+	past_learn(&next, now);
+	sums->seconds += now;
+	for (int k = 0; k < N_FORECASTS; k++) {
+		sums->by[k].sum += (double)p->says[k];
+		sums->by[k].max += (double)next.says[k];
+	}
+}
+
 static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sums)
 {
 	const struct pace pace = sync_pace(pe, c);
 	struct ck_obj *obj;
 
-	sums->max = sync_background(pe, c, &pace);
+	add_past(sums, &sync_of(c)->background, sync_background_now(pe, c, &pace));
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
 		sums->alone += place_moves_alone(pe, obj);
-		sums->max += elem_seconds(elem_of(obj), &pace);
+		add_past(sums, &elem_of(obj)->past, elem_seconds_now(elem_of(obj), &pace));
 	}
 	sums->speed = pace.speed;
-	sums->work = sums->max * pace.speed;
+	sums->pes = 1;
+	for (int k = 0; k < N_FORECASTS; k++) {
+		struct sync_forecast *f = &sums->by[k];
+
+		f->square = f->sum * f->sum;
+		f->both = f->sum * sums->seconds;
+		f->work = f->max * pace.speed;
+	}
 }
 
 /* In a pause loads are not measured. */
@@ -68,6 +87,16 @@ static struct sync_sums own_sums(struct pe *pe, struct collection *c)
 	return sums;
 }
 
+static void forecasts_join(struct sync_forecast *all, const struct sync_forecast *one)
+{
+	all->sum += one->sum;
+	all->square += one->square;
+	all->both += one->both;
+	all->work += one->work;
+	if (one->max > all->max)
+		all->max = one->max;
+}
+
 static void sums_join(struct sync_sums *all, const struct sync_sums *one)
 {
 	all->sent += one->sent;
@@ -75,10 +104,11 @@ static void sums_join(struct sync_sums *all, const struct sync_sums *one)
 	all->n += one->n;
 	all->dynamic += one->dynamic;
 	all->alone += one->alone;
-	all->work += one->work;
+	all->pes += one->pes;
+	all->seconds += one->seconds;
 	all->speed += one->speed;
-	if (one->max > all->max)
-		all->max = one->max;
+	for (int k = 0; k < N_FORECASTS; k++)
+		forecasts_join(&all->by[k], &one->by[k]);
 }
 
 static void open_wave(struct sync_coll *s, uint32_t wave)
@@ -106,7 +136,7 @@ static void sync_ends(struct pe *pe, struct sync_coll *s)
 		return;
 	ticks = cmi_ticks(balance_of(pe->node)->counter) - s->began;
 	balance_count(pe, COUNT_TIME, ticks);
-	choose_took(&s->choice, (double)ticks * meter_seconds_per_tick(pe));
+	auto_took(&s->choice, (double)ticks * meter_seconds_per_tick(pe));
 	s->began = 0;
 }
 
@@ -299,19 +329,17 @@ static void measure_anew(struct pe *pe, struct collection *c)
 	observe_coll(pe, c);
 	meter_look(pe);
 	edges_begin(pe, c);
-	sync_of(c)->background = (struct past){ 0 };
 	measure_next(pe, c);
 }
 
 /* Returns the PE's pace until now. */
-static struct pace measure_add(struct pe *pe, struct collection *c)
+static struct pace measure_learn(struct pe *pe, struct collection *c)
 {
 	struct pace pace;
 
 	meter_look(pe);
 	pace = sync_pace(pe, c);
-	past_add(&sync_of(c)->background, sync_background_now(pe, c, &pace));
-	measure_next(pe, c);
+	past_learn(&sync_of(c)->background, sync_background_now(pe, c, &pace));
 	return pace;
 }
 
@@ -319,10 +347,8 @@ static void load_next(struct lb_elem *e, enum measuring how, const struct pace *
 {
 	if (how == MEASURE_ON)
 		return;
-	if (how == MEASURE_ADD)
-		past_add(&e->past, elem_seconds_now(e, pace));
-	else
-		e->past = (struct past){ 0 };
+	if (how != MEASURE_ANEW)
+		past_learn(&e->past, elem_seconds_now(e, pace));
 	e->ticks = 0;
 	e->has_load = false;
 }
@@ -345,10 +371,10 @@ static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 	step_free(s);
 	if (place_is_closed(c))
 		place_open(pe, c);
-	if (how == MEASURE_ANEW)
+	if (how == MEASURE_LEARN || how == MEASURE_OFF)
+		pace = measure_learn(pe, c);
+	if (how == MEASURE_ANEW || how == MEASURE_LEARN)
 		measure_anew(pe, c);
-	else if (how == MEASURE_ADD)
-		pace = measure_add(pe, c);
 	else if (how == MEASURE_OFF)
 		observe_coll_not(pe, c);
 	s->unmeasured = how == MEASURE_OFF || (s->unmeasured && how == MEASURE_ON);
@@ -402,7 +428,7 @@ static void come(struct pe *pe, struct collection *c, const struct sync_msg *m)
 		if (s->step)
 			csd_misfit(pe, &m->head, "a step is under way");
 		sync_forward(pe, m);
-		step_begin(pe, c, (enum step_way)m->wave);
+		step_begin(pe, c, (enum step_way)m->wave, (enum forecast)m->n);
 		break;
 	default:
 		step_arrived(pe, c, m);

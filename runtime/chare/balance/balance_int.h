@@ -47,26 +47,29 @@ static inline bool balance_is_on(const struct pe *pe)
 
 /* ---- of an element --------------------------------------------------------------------------- */
 
-/** Measurements of earlier syncs that still count. The largest of all syncs is dropped: a PE that
- * loses its core for a while seems to be busy, and so does an element of it. */
-struct past {
-	float seconds, most;      /* in total, and in the largest of them */
-	uint32_t n;
+/** What the loads of earlier syncs say about the next one. */
+enum forecast {
+	AS_LAST,                  /* it will be like the last one: loads that drift, and those that jump */
+	AS_MEAN,                  /* like the mean of the last ones: noise, and loads that repeat */
+	N_FORECASTS
 };
 
-/** The time of all syncs, scaled as if the largest were like the others; this one took `now`. */
-static inline double past_and(const struct past *p, double now)
-{
-	const double all = (double)p->seconds + now, most = now > (double)p->most ? now : (double)p->most;
+/** The loads of an element, or of a PE's other work, in earlier syncs. */
+struct past {
+	float says[N_FORECASTS];  /* seconds */
+	uint32_t n;               /* syncs that the mean is of */
+};
 
-	return p->n ? (all - most) * (p->n + 1.) / p->n : now;
-}
-
-static inline void past_add(struct past *p, double now)
+/** The mean is of the last eight. No sync counts there with more than twice what was to be
+ * expected: a PE that loses its core for a while seems to be busy, and so does an element of it. */
+static inline void past_learn(struct past *p, double now)
 {
-	p->seconds += (float)now;
-	p->most = (float)now > p->most ? (float)now : p->most;
-	p->n++;
+	const float x = (float)now, last = p->says[AS_LAST], mean = p->says[AS_MEAN];
+	const float most = 2 * (last > mean ? last : mean);
+
+	p->n += p->n < 8;
+	p->says[AS_MEAN] += ((p->n > 1 && x > most ? most : x) - mean) / (float)p->n;
+	p->says[AS_LAST] = x;
 }
 
 /** After the program's struct of each element that can sync, while the part is on. It moves with
@@ -125,8 +128,6 @@ struct pace {
 struct pace meter_pace(struct pe *pe, const struct share_time *before, uint64_t busy_before);
 /** How long the element's handlers ran in this sync, or CkSetLoad's value for this PE. */
 double elem_seconds_now(const struct lb_elem *e, const struct pace *pace);
-/** The same over all syncs that count. */
-double elem_seconds(const struct lb_elem *e, const struct pace *pace);
 void measure_node_start(struct node *node);
 void measure_pe_start(struct pe *pe);
 
@@ -140,9 +141,18 @@ void choose_strategy(struct node *node);
 /** What happens to the measurements when a sync is over. */
 enum measuring {
 	MEASURE_ON,               /* nothing: they have not been used */
-	MEASURE_ANEW,             /* start again: they have been used */
-	MEASURE_ADD,              /* the next sync uses the sums of both */
-	MEASURE_OFF,              /* they have been used, and nothing is measured until MEASURE_ANEW */
+	MEASURE_ANEW,             /* start again, and forget these */
+	MEASURE_LEARN,            /* start again; they belong to the past now */
+	MEASURE_OFF,              /* they belong to the past, and nothing is measured until MEASURE_ANEW */
+};
+
+/** Sums over all PEs about one kind of forecast. */
+struct sync_forecast {
+	double sum, square, both; /* of what it said about this sync: the seconds of PEs, their squares,
+	                           * and
+				   * their products with what PEs took */
+	double max, work;         /* what it says about the next sync: seconds of the PE with most; seconds
+				   * times speed of all */
 };
 
 /** The sums over all PEs when an array's elements have called CkAtSync. */
@@ -151,21 +161,44 @@ struct sync_sums {
 	uint64_t n;               /* elements */
 	uint64_t dynamic;         /* PEs where elements were created, destroyed or moved */
 	uint64_t alone;           /* elements that cannot move together with others */
-	double max;               /* seconds of the PE with most */
-	double work, speed;       /* of all PEs: seconds times speed, and speeds; without other programs
-				   * seconds, and number of PEs */
+	uint64_t pes;             /* that measure */
+	double seconds, speed;    /* of all PEs: what they took, and speeds; without other programs the
+	                           * number
+				   * of PEs */
+	struct sync_forecast by[N_FORECASTS]; /* AS_LAST: max and work are this sync's */
 };
-/** CK_LB=auto, of an array on PE 0. */
+
+/** How much of the imbalance that a forecast says comes true: sums that older syncs fade from. */
+struct trust {
+	double both, square;
+};
+/** CK_LB=auto, of an array on PE 0; see auto.c. */
 struct choice {
+	double worked;            /* seconds of the PEs with most, in all */
+	uint32_t looked;          /* syncs that were looked at, */
+	uint32_t since;           /* and those after the last step */
 	uint32_t pause, rest;     /* the last pause, and its remaining syncs without measurement */
-	uint32_t n;               /* syncs whose loads have been added up; the next one's are added, too */
 	bool settled;             /* loads were balanced once, so an imbalance is new, or noise */
-	double cost;              /* seconds of the last step; 0: there were fewer than two */
-	double before;            /* max / level - 1 before the last step; 0: the sync after it has been
-				   * judged */
-	double patience;          /* a step pays when this many times its cost has been lost; it grows when
-				   * steps do not help */
 	bool tried;               /* there was a step */
+	double cost;              /* seconds of the last step; 0: there were fewer than two */
+	struct trust trust[N_FORECASTS];
+	enum forecast by;         /* the forecast that is trusted more */
+	double owed;              /* seconds that a step would have saved by now */
+	double unsaid, unsaid_of; /* seconds lost to imbalances that no forecast sees, and all */
+	uint32_t n_unsaid;        /* such syncs */
+	double before_step;       /* the imbalance before the last step; 0: it has been judged */
+	uint32_t patience;        /* steps in a row that did not help */
+	double left;              /* the imbalance that the last step could not remove */
+	/* Cuts, or elements scattered over all PEs? */
+	bool scattered;
+	bool deal;                /* this step scatters them */
+	bool back;                /* the next sync takes a step that brings them together again */
+	uint32_t n_usual;         /* syncs since the first step, or since that changed, */
+	double usual;             /* and the mean seconds of the PE with most, steps included */
+	uint32_t trial;           /* remaining syncs of the trial that is under way; 0: none is */
+	double tried_sum, before; /* what they took in all, and what was usual before */
+	uint32_t bar, bar_length; /* no trial before so many syncs; doubled by each failure */
+	double step_cost;         /* seconds of a step since the last sync, but of one that scatters */
 };
 /** PE 0: whether the sync `round` of an array measures loads. */
 bool choose_looks(const struct balance_node *b, struct choice *ch, uint32_t round);
@@ -174,15 +207,21 @@ bool choose_step(const struct balance_node *b, struct choice *ch, const struct s
 		 bool only);
 /** How elements are measured after a sync without a step, depending on whether it used loads. */
 enum measuring choose_measuring(const struct choice *ch, bool looked);
+/** Run the strategy of CK_LB, or the one that CK_LB=auto chooses, for an array with or without
+ * extents. Returns the result of lb_strategy_run; *st_p is the strategy used. */
+int choose_answer(const struct node *node, struct choice *ch, const CkLBStats *s, bool extents,
+		  int32_t *to, size_t *which_p, const struct lb_strategy **st_p);
+
+/* ---- auto.c ---------------------------------------------------------------------------------- */
+
+/** Whether a step pays. pauses: measuring may stop while loads are balanced. */
+bool auto_step(const struct balance_node *b, struct choice *ch, const struct sync_sums *s,
+	       bool pauses);
 /** The step has taken this many seconds. */
-void choose_took(struct choice *ch, double seconds);
-/** CK_LB=auto: ask the cheapest strategy that helps; see choose_answer. */
-int choose_cheapest(const struct lb_table *t, const CkLBStats *s, bool extents, int32_t *to,
-		    size_t *which_p, const struct lb_strategy **st_p);
-/** Run the strategy of CK_LB, or the cheapest one that helps, for an array with or without extents.
- * Returns the result of lb_strategy_run; *st_p is the strategy used. */
-int choose_answer(const struct node *node, const CkLBStats *s, bool extents, int32_t *to,
-		  size_t *which_p, const struct lb_strategy **st_p);
+void auto_took(struct choice *ch, double seconds);
+/** Ask the cheapest strategy that helps; see choose_answer. */
+int auto_answer(const struct lb_table *t, struct choice *ch, const CkLBStats *s, bool extents,
+		int32_t *to, size_t *which_p, const struct lb_strategy **st_p);
 
 /* ---- balance_part.c -------------------------------------------------------------------------- */
 
@@ -218,7 +257,7 @@ struct sync_msg {
 	uint32_t kind, round;
 	uint32_t wave;            /* of SYNC_ASK, SYNC_ANSWER; SYNC_RESUME: enum measuring; SYNC_STEP: enum
 				   * step_way; SYNC_STATS: number of PEs; SYNC_MOVES: not 0: cuts */
-	uint32_t n;               /* records after it */
+	uint32_t n;               /* records after it; SYNC_STEP: enum forecast, by which loads it goes */
 	struct sync_sums sums;    /* SYNC_ANSWER; SYNC_STATS: n: edges */
 };
 
@@ -334,8 +373,6 @@ void syncs_describe(struct pe *pe, struct csd_told *to);
 struct pace sync_pace(struct pe *pe, const struct collection *c);
 /** Seconds of the PE that belong to no element of the array: in this sync. */
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace);
-/** In all syncs that count. */
-double sync_background(struct pe *pe, struct collection *c, const struct pace *pace);
 
 /* ---- step_rest.c ----------------------------------------------------------------------------- */
 
@@ -347,8 +384,8 @@ struct csd_thing step_describe_rest(struct pe *pe, const CkCallback *cb);
 
 /* ---- step.c ---------------------------------------------------------------------------------- */
 
-/** On each PE: send the measured loads. */
-void step_begin(struct pe *pe, struct collection *c, enum step_way way);
+/** On each PE: send the loads, as forecast. */
+void step_begin(struct pe *pe, struct collection *c, enum step_way way, enum forecast by);
 /** A message of the step has arrived. The caller frees it. */
 void step_arrived(struct pe *pe, struct collection *c, const struct sync_msg *m);
 /** An element that the step moves has come to this PE. */

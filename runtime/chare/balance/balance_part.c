@@ -73,7 +73,7 @@ static const char *sync_misfit(struct pe *pe, const struct cmi_msg *head)
 		return "it is for PE 0";
 	if (m->kind == SYNC_STATS || m->kind == SYNC_MOVES)
 		return step_misfit(pe, m);
-	if ((m->kind == SYNC_STEP && m->wave > NO_REST) ||
+	if ((m->kind == SYNC_STEP && (m->wave > NO_REST || m->n >= N_FORECASTS)) ||
 	    (m->kind == SYNC_RESUME && m->wave > MEASURE_OFF))
 		return "its kind is unknown";
 	return head->size == sizeof *m ? NULL : "it is too long";

@@ -84,11 +84,6 @@ double elem_seconds_now(const struct lb_elem *e, const struct pace *pace)
 	return e->has_load ? (double)e->seconds / pace->speed : (double)e->ticks * pace->tick;
 }
 
-double elem_seconds(const struct lb_elem *e, const struct pace *pace)
-{
-	return past_and(&e->past, elem_seconds_now(e, pace));
-}
-
 /* ---- the share of the core ------------------------------------------------------------------- */
 
 /* Of the thread that calls. CLOCK_MONOTONIC last at both ends of a stretch, so that what a look

@@ -173,7 +173,8 @@ static void ask_strategy(struct pe *pe, struct collection *c, struct question *q
 	const struct lb_strategy *st;
 	size_t which = 0;
 	char name[128];
-	int err = choose_answer(pe->node, &q->s, !c->sparse, q->to, &which, &st);
+	int err = choose_answer(pe->node, &sync_of(c)->choice, &q->s, !c->sparse, q->to, &which,
+			    &st);
 
 	if (err == LB_NO_PE)
 		csd_abort(pe, "CK_LB=%s moves %s to a PE that does not exist; the job has PEs 0-%d", st->name,

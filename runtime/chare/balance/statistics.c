@@ -30,11 +30,6 @@ double sync_background_now(struct pe *pe, struct collection *c, const struct pac
 	return all > measured ? all - measured : 0;
 }
 
-double sync_background(struct pe *pe, struct collection *c, const struct pace *pace)
-{
-	return past_and(&sync_of(c)->background, sync_background_now(pe, c, pace));
-}
-
 static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
 {
 	if (p->n_edges + edges > p->cap_edges) {
@@ -52,13 +47,13 @@ static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
 }
 
 static struct elem_record statistics_record(struct pe *pe, struct ck_obj *obj, enum step_way way,
-					    const struct pace *pace)
+					    enum forecast by)
 {
 	const struct lb_elem *e = elem_of(obj);
 	struct elem_record r = {
 		.index = obj->index,
 		.pe = pe->id,
-		.seconds = (float)elem_seconds(e, pace),
+		.seconds = e->past.says[by],
 		.has_position = e->has_position,
 		.pinned = e->pinned || !e->waits || !obj_takes_calls(obj) ||
 			  place_pinned(pe, obj) || (way == AT_REST && place_moves_alone(pe, obj)),
@@ -75,7 +70,17 @@ static void add_edges(struct step *p, const struct edge_record *e, size_t n)
 	p->n_edges += n;
 }
 
-void statistics_own(struct pe *pe, struct collection *c, struct step *p)
+/* Here, where the pace is known at which they ran. */
+static void statistics_learn(struct pe *pe, struct collection *c, const struct pace *pace)
+{
+	struct ck_obj *obj;
+
+	past_learn(&sync_of(c)->background, sync_background_now(pe, c, pace));
+	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+		past_learn(&elem_of(obj)->past, elem_seconds_now(elem_of(obj), pace));
+}
+
+void statistics_own(struct pe *pe, struct collection *c, struct step *p, enum forecast by)
 {
 	const struct edges *edges = &sync_of(c)->edges;
 	const struct pace pace = sync_pace(pe, c);
@@ -84,10 +89,11 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p)
 	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	p->pes[p->n_pes++] = (struct pe_record){ pe->id, (float)sync_background(pe, c, &pace),
+	statistics_learn(pe, c, &pace);
+	p->pes[p->n_pes++] = (struct pe_record){ pe->id, sync_of(c)->background.says[by],
 						 (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		p->elems[p->n++] = statistics_record(pe, obj, p->way, &pace);
+		p->elems[p->n++] = statistics_record(pe, obj, p->way, by);
 }
 
 /* ---- up the tree ----------------------------------------------------------------------------- */

@@ -119,7 +119,7 @@ static void maybe_all_told(struct pe *pe, struct collection *c)
 		decide_moves(pe, c, p);
 }
 
-void step_begin(struct pe *pe, struct collection *c, enum step_way way)
+void step_begin(struct pe *pe, struct collection *c, enum step_way way, enum forecast by)
 {
 	struct sync_coll *s = sync_of(c);
 
@@ -129,7 +129,7 @@ void step_begin(struct pe *pe, struct collection *c, enum step_way way)
 	s->step->way = way;
 	if (way == AT_REST)
 		s->step->still = place_still_of(pe, c);
-	statistics_own(pe, c, s->step);
+	statistics_own(pe, c, s->step, by);
 	maybe_all_told(pe, c);
 }
 

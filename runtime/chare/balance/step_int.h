@@ -67,8 +67,8 @@ struct step {
 
 /* ---- statistics.c ---------------------------------------------------------------------------- */
 
-/** Add this PE's measurements. */
-void statistics_own(struct pe *pe, struct collection *c, struct step *p);
+/** Add this PE's measurements, as forecast. They belong to the past from now on. */
+void statistics_own(struct pe *pe, struct collection *c, struct step *p, enum forecast by);
 /** To the parent in PE 0's tree: this PE's statistics and its children's. */
 void statistics_send(struct pe *pe, struct collection *c, const struct step *p);
 /** From a child. */

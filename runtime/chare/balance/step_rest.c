@@ -10,6 +10,15 @@
 
 enum { SKIP_MOST = 6 };           /* at most 2^6 - 1 steps do not try */
 
+static void tell_step(struct pe *pe, const struct collection *c, enum step_way way)
+{
+	struct sync_msg *m = sync_msg_new(pe, c, SYNC_STEP, 0);
+
+	m->wave = way;
+	m->n = sync_of(c)->choice.by;
+	sync_send(pe, 0, m);
+}
+
 static void look_again(void *arg);
 
 static void set_timer(struct collection *c, double ms)
@@ -26,7 +35,7 @@ static void no_rest(struct pe *pe, struct collection *c)
 	s->n_stale++;
 	s->restless += s->restless < SKIP_MOST;
 	s->skip = (1u << s->restless) - 1;
-	sync_tell_all(pe, c, SYNC_STEP, NO_REST);
+	tell_step(pe, c, NO_REST);
 }
 
 static void look_again(void *arg)
@@ -52,7 +61,7 @@ void step_start(struct pe *pe, struct collection *c, bool alone)
 
 	if (!ms || s->skip || alone) {
 		s->skip -= s->skip && !alone;
-		sync_tell_all(pe, c, SYNC_STEP, UNDER_WAY);
+		tell_step(pe, c, UNDER_WAY);
 		return;
 	}
 	s->closing = true;
@@ -79,7 +88,7 @@ void step_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	s->closing = false;
 	s->restless = 0;
 	balance_count(pe, COUNT_AT_REST, 1);
-	sync_tell_all(pe, c, SYNC_STEP, AT_REST);
+	tell_step(pe, c, AT_REST);
 }
 
 struct csd_thing step_describe_rest(struct pe *pe, const CkCallback *cb)
