@@ -9,6 +9,7 @@
  *	step-when     0     ns of a step of a loop: send oneself a call, wait for it with a `when`
  *	step-number   0     the same with `when f[n]`
  *	step-overlap  0     the same with two calls in an overlap, which is one step
+ *	step-both     0     the same with two calls of one `when`, which is one step
  *	step-brief    0     ns of a body that begins, takes a call that is there, and ends, with both calls
  *	step-memory   0     bytes of memory that a body takes while it waits
  *
@@ -43,6 +44,7 @@ struct Parked {
 static void round_begins(Stepper *self)
 {
 	self->sum = 0;
+	self->edge[1] = 0;
 	self->t0 = bench_now_us();
 }
 
@@ -69,6 +71,12 @@ static __attribute__((noinline)) void start_pairs(Stepper *self)
 {
 	round_begins(self);
 	Stepper_pairs(Stepper_thisElement(self), self->n);
+}
+
+static __attribute__((noinline)) void start_both(Stepper *self)
+{
+	round_begins(self);
+	Stepper_both(Stepper_thisElement(self), self->n);
 }
 
 static void next_brief(Stepper *self, int left)
@@ -130,11 +138,22 @@ static void send_edges(Stepper *self)
 	Stepper_right(me, self->i, self->i + 1);
 }
 
-static void pairs_done(Stepper *self)
+static void check_edge(const Stepper *self)
 {
 	if (self->edge[1] != self->n)
 		CkAbort("%d steps ended with %g", self->n, self->edge[1]);
-	round_done(self, "step-overlap", start_pairs, start_briefs);
+}
+
+static void pairs_done(Stepper *self)
+{
+	check_edge(self);
+	round_done(self, "step-overlap", start_pairs, start_both);
+}
+
+static void both_done(Stepper *self)
+{
+	check_edge(self);
+	round_done(self, "step-both", start_both, start_briefs);
 }
 
 /* ---- memory --------------------------------------------------------------------------------------- */

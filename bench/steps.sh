@@ -11,9 +11,10 @@ n=1000
 . "$(dirname "$0")/count.sh"
 
 count --zero-before='start_hops*' --dump-before='start_steps*' --dump-before='start_numbered*' \
-	--dump-before='start_pairs*' --dump-before='start_briefs*' --dump-before='park*' "$steps" $n
+	--dump-before='start_pairs*' --dump-before='start_both*' --dump-before='start_briefs*' --dump-before='park*' "$steps" $n
 results '
 	/^start_steps/ && steps++ { name = "step-when-instructions" }
 	/^start_numbered/ && numbered++ { name = "step-number-instructions" }
 	/^start_pairs/ && pairs++ { name = "step-overlap-instructions" }
-	/^start_briefs/ && briefs++ { name = "step-brief-instructions" }' 4 $n
+	/^start_both/ && both++ { name = "step-both-instructions" }
+	/^start_briefs/ && briefs++ { name = "step-brief-instructions" }' 5 $n
