@@ -100,17 +100,63 @@ static void go(struct machine *m)
 
 /* ---- tables ------------------------------------------------------------------------------------ */
 
+/* Only an `int` is compared without the program's function. */
+static bool is_by_function(const struct ci_awaited *a)
+{
+	return a->by_number && gen_has_number(a->entry) &&
+	       strcmp(a->entry->params->type.text, "int") != 0;
+}
+
+/* How a call with a number is found: CkGenWanted.by_number. */
+static const char *by_number(const struct machine *m, const struct ci_awaited *a)
+{
+	const struct ci_entry *e = a->entry;
+
+	if (!a->by_number)
+		return "0";
+	if (is_by_function(a))
+		return "CKGEN_BY_FUNCTION";
+	if (!gen_has_number(e))
+		return "CKGEN_REFNUM_AT";
+	return ci_fmt(m->o->ci, "CKGEN_HEAD + (int)offsetof(struct ck_args_%s_%s, %s)", m->c->name,
+		      e->name, e->params->name);
+}
+
+static bool any_twice(const struct ci_awaited *a)
+{
+	for (; a != NULL; a = a->next) {
+		for (const struct ci_awaited *b = a->next; b != NULL; b = b->next) {
+			if (b->entry == a->entry)
+				return true;
+		}
+	}
+	return false;
+}
+
+static const char *kind_of(const struct ci_sdag *when)
+{
+	for (const struct ci_awaited *a = when->calls; a != NULL; a = a->next) {
+		if (is_by_function(a))
+			return "CKGEN_HARD";
+	}
+	if (any_twice(when->calls))
+		return "CKGEN_HARD";
+	return sdag_count_calls(when) > 1 ? "CKGEN_SEVERAL" : "CKGEN_ALONE";
+}
+
 static void wanted(const struct machine *m, const struct place *p, int number)
 {
 	const bool all = p->x->kind != CI_SDAG_WHEN;
-	int alternative = 0;
+	int alternative = 0, first = 0;
 
 	ci_put(m->o, "static const CkGenWanted ck_wanted%s_%d[] = {", m->suffix, number);
 	for (const struct ci_sdag *w = all ? p->x->body : p->x; w != NULL; w = all ? w->next : NULL) {
 		if (w->kind != CI_SDAG_WHEN)
 			continue;
 		for (const struct ci_awaited *a = w->calls; a != NULL; a = a->next)
-			ci_put(m->o, "{%d, %d, %d}, ", a->entry->number, alternative, a->by_number);
+			ci_put(m->o, "{%d, %s, %d, %s, %d, %d}, ", a->entry->number, kind_of(w),
+			       alternative, by_number(m, a), first, sdag_count_calls(w));
+		first += sdag_count_calls(w);
 		alternative++;
 	}
 	ci_put(m->o, "};\n");

@@ -29,12 +29,19 @@ static bool has_posted(const struct ci_entry *e)
 	return gen_count_posted(e) != 0;
 }
 
-/* Print how the parameters of one call are taken. For nocopypost arrays this may have to wait. */
+/* Print how the parameters of one call are taken: directly, if the runtime allows. For nocopypost
+ * arrays this may have to wait. */
 static void take(struct machine *m, const struct ci_awaited *a, const char *in, int slot, bool last,
 		 const struct at *at, int depth)
 {
 	if (!has_posted(a->entry)) {
-		PUT("CkGen_take(ck_run, %d, &ck_r->%s);\n", slot, in);
+		const char *plain = last ? "ck_run->plain" :
+				    ci_fmt(m->o->ci, "CkGen_plain(&ck_r->ck_slot[%d])", slot);
+
+		PUT("if (%s != NULL)\n", plain);
+		PUT("\tck_call_%s_%s(&ck_r->%s, %s);\n", m->c->name, a->entry->name, in, plain);
+		PUT("else\n");
+		PUT("\tCkGen_take(ck_run, %d, &ck_r->%s);\n", slot, in);
 		return;
 	}
 	const int place = sdag_new_place(m, NULL, at, slot, last ? 1 : 0, a->tok->line);
@@ -42,6 +49,28 @@ static void take(struct machine *m, const struct ci_awaited *a, const char *in, 
 	ci_put(m->o, "ck_at%d:;\n", place);
 	PUT("if (!CkGen_takePosted(ck_run, %d, &ck_r->%s))\n", place, in);
 	PUT("\treturn false;\n");
+}
+
+static bool any_lends(const struct ci_sdag *when)
+{
+	for (const struct ci_awaited *a = when->calls; a != NULL; a = a->next) {
+		if (gen_count_nocopy(a->entry) != 0 || gen_has_pup(a->entry))
+			return true;
+	}
+	return false;
+}
+
+static void done(struct machine *m, const struct ci_sdag *when, int slot, int around, int depth)
+{
+	const int n = sdag_count_calls(when);
+
+	if (any_lends(when)) {
+		PUT("CkGen_doneAll(ck_run, %d, %d, %d);\n", slot, n, around);
+		return;
+	}
+	for (int i = 0; i < n - 1; i++)
+		PUT("CkGen_doneOne(ck_run, %d);\n", slot + i);
+	PUT("CkGen_done(ck_run, %d, %d);\n", slot + n - 1, around);
 }
 
 /* Print the body of one alternative; its calls begin at `slot`. */
@@ -73,7 +102,7 @@ static void taken(struct machine *m, const struct ci_sdag *when, int slot, const
 		}
 	}
 	sdag_statements(m, when->body, &in, depth);
-	PUT("CkGen_done(ck_run, %d, %d, %d);\n", slot, n, at->around);
+	done(m, when, slot, at->around, depth);
 }
 
 /* Wait for the calls of x. */

@@ -46,8 +46,8 @@ enum {
 	CKGEN_NOTRACE = 0x2000,    /* [notrace] */
 	CKGEN_PUP = 0x4000,        /* has parameters that a pup function packs */
 	CKGEN_AWAITED = 0x8000,    /* a `when` waits for it. `call` fills a struct (CkGen_take).
-				    * `when(&number, payload)` says whether the call has the number;
-				    * if it is NULL, the reference number decides */
+				    * `when(&number, payload)` says whether the call has the number
+				    * (CKGEN_BY_FUNCTION); if it is NULL, the reference number decides */
 	CKGEN_BODY = 0x10000,      /* has a body: CkGenChare.bodies. `call` fills a struct */
 
 	CKGEN_ARRIVAL = 0x20000,   /* [arrival]: no message calls it. `call` gets a pointer to the tag */
@@ -225,6 +225,7 @@ constexpr CkDataType CkGen_dataType(bool) { return CK_BOOL; }
 enum {
 	CKGEN_HEAD = 64,           /* bytes in front of a payload */
 	CKGEN_SIZE_AT = 8,         /* the offset of the message's size in them */
+	CKGEN_REFNUM_AT = 60,      /* and of its reference number */
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
 	CKGEN_BULK = 192,          /* bytes: the machine layer copies a parameter above this size */
 	CKGEN_BULK_HERE = 24 * 1024, /* the same where the message stays on its PE */
@@ -548,11 +549,21 @@ struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int
 
 /* ---- Structured Dagger: state machines ---- */
 
+enum { CKGEN_BY_FUNCTION = 1 };
+enum {
+	CKGEN_ALONE,               /* one call */
+	CKGEN_SEVERAL,             /* calls of different entries */
+	CKGEN_HARD,                /* CKGEN_BY_FUNCTION, or calls of one entry */
+};
+
 /** One call that a `when` waits for. */
 typedef struct CkGenWanted {
-	int entry;
+	uint16_t entry;
+	uint16_t kind;             /* of this alternative: CKGEN_ALONE, ... */
 	int alternative;           /* of its `case` or overlap, counted from 0 in order */
-	int by_number;             /* only a call with the slot's number */
+	int by_number;             /* 0: any call; else only one with the slot's number: CKGEN_BY_FUNCTION,
+				    * or the offset in the message of its number, an int */
+	uint16_t first, calls;     /* of this alternative: index of the first, and how many */
 } CkGenWanted;
 
 /** A call of a run: one that it waits for, or has taken. */
@@ -561,7 +572,8 @@ typedef struct CkGenSlot {
 				    * one */
 	void *before;              /* the runtime's: objects of pup functions that were made before it */
 	int number;
-	uint16_t done;             /* the alternative has been run */
+	uint8_t done;              /* the alternative has been run */
+	uint8_t plain;             /* not the last of its `when`: CkGenRun.plain would be its payload */
 	uint16_t entry;            /* the runtime's: of the call that was taken */
 } CkGenSlot;
 
@@ -619,20 +631,25 @@ typedef struct CkGenBody {
 	int n_parts;
 } CkGenBody;
 
-/** One run of a body. Its slots and the body's variables follow. Only `at` and `found` are not the
- * runtime's alone. */
+/** One run of a body. Its slots and the body's variables follow. Only `at`, `found` and `plain` are
+ * not the runtime's alone. */
 typedef struct CkGenRun {
 	const CkGenBody *body;
 	struct CkGenRun *up;       /* a branch: the run around it */
 	struct CkGenRun *next, **link; /* all runs of the element */
-	struct CkGenRun *behind;   /* it waits for calls: the next run that does */
-	void *obj;
+	union {
+		struct CkGenRun *behind; /* it waits for calls: the next run that does */
+		void *plain;       /* it has taken them: payload of the last, if the entry's `call` may have
+				    * it as it is; else NULL */
+	};
+	void *obj, *sdag;
 	void *thread;              /* [threaded]: what runs it; else NULL */
 	void *own;                 /* the body's call */
 	void *env;                 /* the same while calls of whens run inside it */
 	void *posted;              /* the call that waits for buffers */
 	void *watched;             /* the watch's */
-	uint64_t running[6];       /* while it waits: its state; else that of its caller */
+	uint64_t running[6];       /* while it waits: its state; while it runs inside other code: that
+				    * of its caller */
 	uint32_t at;               /* where it waits, in body->places */
 	int found;                 /* the alternative whose calls have arrived */
 	int inner;                 /* slot of the running call; -1: its own, or none */
@@ -640,6 +657,8 @@ typedef struct CkGenRun {
 	bool waits;                /* for calls */
 	bool joins;                /* waits for its branches */
 	bool shared, holds, special; /* of its own call */
+	bool inside;               /* of other code that runs, or somebody observes what runs */
+	uint16_t from;             /* index of the first of the calls that it has taken */
 } CkGenRun;
 
 /** Clear the slots. */
@@ -652,10 +671,19 @@ static inline void CkGen_ask(CkGenSlot *slot, int n)
 }
 
 /** Take the calls of one alternative and set run->found. False: they have not arrived; the body
- * returns, and continues here when they have. CkGen_done ends the calls, as after a handler;
- * `around` is the slot of the call that ran before them, or -1. */
+ * returns, and continues here when they have. CkGen_done ends the last one, as after a handler,
+ * CkGen_doneOne another one; CkGen_doneAll all n, which may have nocopy arrays or objects of pup
+ * functions. `around` is the slot of the call that ran before them, or -1. */
 bool CkGen_wait(CkGenRun *run, int place);
-void CkGen_done(CkGenRun *run, int slot, int n, int around);
+void CkGen_done(CkGenRun *run, int slot, int around);
+void CkGen_doneOne(CkGenRun *run, int slot);
+void CkGen_doneAll(CkGenRun *run, int slot, int n, int around);
+
+/** The payload of a call that is not the last of its `when`, as CkGenRun.plain. */
+static inline void *CkGen_plain(const CkGenSlot *slot)
+{
+	return slot->plain ? (char *)slot->env + CKGEN_HEAD : NULL;
+}
 
 /** Write a call's parameters to `in`, its entry's struct ck_in_X_f. The second has nocopypost
  * arrays; false: it waits for their buffers, and the body continues here. */

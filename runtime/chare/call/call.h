@@ -90,6 +90,10 @@ struct call_node {
 	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
 	 * stack. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
+	/** wait/: a call has come of an entry that a `when` waits for, without other attributes. */
+	void (*awaited)(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+	/** wait/: the same for an entry that has a body. */
+	void (*body)(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 	const struct call_newborns *newborns; /* place/; NULL without that room */
 	/** section/: a copy of a multicast is delivered to an element here. NULL without that room. */
 	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);

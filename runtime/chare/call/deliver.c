@@ -410,23 +410,47 @@ static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, s
 	return true;
 }
 
+static __attribute__((noinline)) void deliver_attributed(struct pe *pe, struct ck_obj *obj,
+							 struct ck_env *env)
+{
+	deliver_checked(pe, obj, env, false);
+}
+
 /* A plain call to an entry with attributes, of an element that is found by its place. Its only flag
- * says that delivery must look at these. */
-static inline bool runs_by_attribute(struct pe *pe, struct collection *c, struct ck_env *env)
+ * says that delivery must look at these. Mostly a `when` waits for the call, or it begins a
+ * body. */
+static inline __attribute__((always_inline)) bool runs_by_attribute(struct pe *pe,
+								    struct collection *c,
+								    struct ck_env *env)
 {
 	const uint64_t at = env->place - c->first;
+	const uint32_t entry = env->call ^ CKGEN_SEEN;
 
-	if (at >= c->n_here || (env->call ^ CKGEN_SEEN) >= c->n_entries)
+	if (at >= c->n_here || entry >= c->n_entries)
 		return false;
-	deliver_checked(pe, c->elems[at], env, false);
+	const uint32_t special = c->entries[entry].flags & CKGEN_SPECIAL;
+
+	if (CSD_LIKELY(special == CKGEN_AWAITED))
+		call_node_of(pe->node)->awaited(pe, c->elems[at], env);
+	else if (special == CKGEN_BODY)
+		call_node_of(pe->node)->body(pe, c->elems[at], env);
+	else
+		deliver_attributed(pe, c->elems[at], env);
 	return true;
+}
+
+static __attribute__((noinline)) void element_arrived_otherwise(struct pe *pe, struct collection *c,
+								struct ck_env *env)
+{
+	if (!runs_by_table(pe, c, env))
+		element_arrived_slow(pe, c, env);
 }
 
 static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, struct collection *c,
 							       struct ck_env *env)
 {
-	if (!runs_by_attribute(pe, c, env) && !runs_by_table(pe, c, env))
-		element_arrived_slow(pe, c, env);
+	if (!runs_by_attribute(pe, c, env))
+		element_arrived_otherwise(pe, c, env);
 }
 
 /* Whether a plain call from another process can run. The type's own table decides: c->entries may

@@ -34,8 +34,6 @@ static CkGenRun *run_alloc(struct wait_pe *w, const CkGenBody *body)
 		w->free_runs[class] = run->behind;
 	else
 		run = cmi_alloc((class + 1) * RUN_CLASS_BYTES, "the run of a body");
-	/* The following bytes are the body's. */
-	memset(run, 0, sizeof *run + (size_t)body->n_slots * sizeof(CkGenSlot));
 	return run;
 }
 
@@ -44,9 +42,20 @@ CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body)
 	struct sdag *s = sdag_of(pe, obj);
 	CkGenRun *run = run_alloc(wait_of(pe), body);
 
+	/* The bytes behind the slots are the body's. */
 	run->body = body;
+	run->up = NULL;
 	run->obj = obj;
+	run->sdag = s;
+	run->thread = run->own = run->env = run->posted = run->watched = NULL;
+	run->running[CSD_RUNNING_WORDS] = 0;
+	run->at = 0;
+	run->found = 0;
 	run->inner = -1;
+	run->n_parts = 0;
+	run->waits = run->joins = run->shared = run->holds = run->special = run->inside = false;
+	for (int i = 0; i < body->n_slots; i++)
+		slots_of(run)[i].env = NULL;
 	run->next = s->runs;
 	run->link = &s->runs;
 	if (run->next)
@@ -81,9 +90,7 @@ void runs_trim(struct wait_pe *w)
 
 /* ---- what runs ------------------------------------------------------------------------------- */
 
-/* As ck_swap_running, unless there are observers. The caller of go_on tests the calls that wait for
- * conditions. */
-static void run_swap(struct pe *pe, CkGenRun *run)
+__attribute__((noinline)) void run_swap(struct pe *pe, CkGenRun *run)
 {
 	if (CSD_UNLIKELY(pe->node->up.swap_running != ck_swap_running))
 		pe->node->up.swap_running(pe, run->running);
@@ -91,14 +98,21 @@ static void run_swap(struct pe *pe, CkGenRun *run)
 		kept_swap(pe, run->running);
 }
 
-static void set_running(CkGenRun *run, struct ck_env *env)
+/* The run, which is new, runs with this call. */
+static inline void enter_new(struct pe *pe, CkGenRun *run, struct ck_env *env)
 {
-	const struct kept_running r = {
+	const struct kept_running own = {
 		.now = { run->obj, env, (uint32_t)run->body->entry }, .shared = run->shared,
 		.body = (uint32_t)run->body->entry,
 	};
 
-	memcpy(run->running, &r, sizeof r);
+	run->inside = !runs_free(pe);
+	if (CSD_UNLIKELY(run->inside)) {
+		memcpy(run->running, &own, sizeof own);
+		run_swap(pe, run);
+	} else {
+		memcpy(ck_of(pe), &own, KEPT_AT_ONCE);
+	}
 }
 
 void bodies_watch(struct node *node, body_watch_fn fn)
@@ -156,68 +170,103 @@ void runs_arrived(struct pe *pe, struct sdag *s)
 	}
 }
 
+/* Freeing its call is all that is left to do for it. */
+static inline bool is_own(const struct pe *pe, const CkGenEntry *e, const CkGenRun *run)
+{
+	return !run->shared && !(e->flags & CKGEN_NOCOPY) && !ck_of(pe)->unpacked && !pe->node->check &&
+	       ck_of(pe)->now.env == run->own;
+}
+
 /* A run of a body, not of a branch, has ended: end its call as after a handler. */
 static void own_call_ended(struct pe *pe, CkGenRun *run)
 {
 	const struct ck_obj *obj = run->obj;
+	const CkGenEntry *e = &obj->coll->entries[run->body->entry];
 
 	tell(pe, run, CK_BODY_ENDS);
 	ck_of(pe)->now.obj = NULL;
-	call_ended(pe, &obj->coll->entries[run->body->entry], run->own, run->special, run->shared);
+	if (CSD_LIKELY(is_own(pe, e, run))) {
+		csd_msg_free(pe, &((struct ck_env *)run->own)->head);
+		return;
+	}
+	call_ended(pe, e, run->own, run->special, run->shared);
 	if (run->holds)
 		env_unref(pe, run->own);
 }
 
-static void end(struct pe *pe, CkGenRun *run)
-{
-	struct ck_obj *obj = run->obj;
-
-	if (!run->up)
-		own_call_ended(pe, run);
-	run_swap(pe, run);
-	run_free(pe, run);
-	when_test_soon(pe, obj);
-}
-
 /* A body that waits holds one more reference to a shared message. */
-static void run_add_reference(CkGenRun *run)
+static inline void run_add_reference(CkGenRun *run)
 {
 	struct ck_env *env = run->own;
 
-	if (!run->shared || run->holds)
+	if (CSD_LIKELY(!run->shared) || run->holds)
 		return;
 	run->holds = true;
 	/* Relaxed: the caller holds a reference already, so the count cannot reach 0 meanwhile. */
 	atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
 }
 
-/* Resume the current run. When the last branch ends, the run that waits for the branches follows at
- * once. */
-static void go_on(struct pe *pe, CkGenRun *run)
+static inline void stop(struct pe *pe, CkGenRun *run)
 {
-	for (;;) {
-		CkGenRun *up = run->up;
+	run_add_reference(run);
+	run_leave(pe, run);
+	when_test_if_any(pe, run->obj);
+}
 
-		if (!run->body->go(self_of(run->obj), run)) {
-			run_add_reference(run);
-			run_swap(pe, run);
-			when_test_soon(pe, run->obj);
-			return;
-		}
+/* When the last branch has ended, the run that waits for the branches follows at once. */
+static __attribute__((noinline)) void end(struct pe *pe, CkGenRun *run)
+{
+	struct ck_obj *obj = run->obj;
+	CkGenRun *up = run->up;
+
+	if (!up)
+		own_call_ended(pe, run);
+	run_left(pe, run);
+	run_free(pe, run);
+	when_test_if_any(pe, obj);
+	if (!up || --up->n_parts || !up->joins)
+		return;
+	up->joins = false;
+	run_enter(pe, up);
+	run_go_on(pe, up);
+}
+
+void run_go_on(struct pe *pe, CkGenRun *run)
+{
+	if (CSD_LIKELY(!run->body->go(self_of(run->obj), run)))
+		stop(pe, run);
+	else
 		end(pe, run);
-		if (!up || --up->n_parts || !up->joins)
-			return;
-		up->joins = false;
-		run = up;
-		run_swap(pe, run);
-	}
+}
+
+/* run_enter and run_begin in one. */
+void run_resume_with(struct pe *pe, CkGenRun *run, const CkGenWanted *w, CkGenSlot *slot, int at,
+		     struct ck_env *env)
+{
+	const char *kept = (const char *)run->running;
+	void **holder = holder_of(run);
+	struct ck_pe *ck = ck_of(pe);
+	struct ck_env *own;
+
+	memcpy(&own, kept + offsetof(struct kept_running, now.env), sizeof own);
+	*holder = own;
+	if (own && !(run->inner < 0 && run->shared))
+		owner_lend(own, holder);
+	run->inside = false;
+	memcpy(&ck->unpacked, kept + KEPT_AT_ONCE, sizeof ck->unpacked);
+	slot->before = ck->unpacked;
+	ck->now.obj = run->obj;
+	ck->shared = false;
+	ck->body = (uint32_t)run->body->entry;
+	run_becomes(pe, run, w, slot, at, env);
+	run_go_on(pe, run);
 }
 
 void run_resume(struct pe *pe, CkGenRun *run)
 {
-	run_swap(pe, run);
+	run_enter(pe, run);
 	run_begin(pe, run);
-	go_on(pe, run);
+	run_go_on(pe, run);
 }
 
 /* ---- a body begins --------------------------------------------------------------------------- */
@@ -229,7 +278,7 @@ static void *input_of(CkGenRun *run)
 
 /* Make the run of a call, and run it. False: the call waits for buffers, and buffers/ has kept
  * it. */
-static bool body_begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
+static inline bool body_begin(struct pe *pe, CkGenRun *run, struct ck_env *env)
 {
 	const struct collection *c = ((struct ck_obj *)run->obj)->coll;
 
@@ -255,15 +304,20 @@ bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	}
 	run = run_new(pe, obj, obj->coll->type->bodies[env->entry]);
 	run->shared = shared;
-	set_running(run, env);
-	run_swap(pe, run);
-	if (body_begin(pe, run, env)) {
-		go_on(pe, run);
+	enter_new(pe, run, env);
+	if (CSD_LIKELY(body_begin(pe, run, env))) {
+		run_go_on(pe, run);
 		return true;
 	}
-	run_swap(pe, run);
+	run_left(pe, run);
 	run_free(pe, run);
 	return true;
+}
+
+void body_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	env->head.mark = OWNER_HANDLER;
+	body_start(pe, obj, env, false);
 }
 
 /* On the thread of a [threaded] body. thread_body ends the call. */
@@ -295,14 +349,14 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 	const int slot = run_place(run)->slot;
 
 	run->posted = NULL;
-	run_swap(pe, run);
+	run_enter(pe, run);
 	if (slot == run->inner) {
 		ck_of(pe)->now.env = env;
 	} else {
 		slots_of(run)[slot].env = env;
 		owner_lend(env, &slots_of(run)[slot].env);
 	}
-	go_on(pe, run);
+	run_go_on(pe, run);
 	return true;
 }
 
@@ -348,9 +402,8 @@ void CkGen_part(CkGenRun *run, int part, int i)
 		CthResume(CthCreate(part_on_thread, p, obj->coll->entries[p->body->entry].stack_bytes));
 		return;
 	}
-	set_running(p, NULL);
-	run_swap(pe, p);
-	go_on(pe, p);
+	enter_new(pe, p, NULL);
+	run_go_on(pe, p);
 }
 
 bool CkGen_join(CkGenRun *run, int place)

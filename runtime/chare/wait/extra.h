@@ -3,13 +3,11 @@
 #ifndef CK_EXTRA_H
 #define CK_EXTRA_H
 
-#include "wait.h"
-
-#include <string.h>
+#include "run.h"
 
 enum { H_WHEN };                  /* handler of PART_WAIT */
 
-enum { RUN_CLASSES = 16, RUN_CLASS_BYTES = 64 }; /* of memory for runs that is kept; larger ones are
+enum { RUN_CLASSES = 32, RUN_CLASS_BYTES = 32 }; /* of memory for runs that is kept; larger ones are
 						  * not */
 
 /** The record of an element that has waiting calls or threads. Few elements have one, and not for
@@ -59,38 +57,6 @@ struct sdag {
 	struct msg_fifo kept[];   /* by entry */
 };
 
-/** The state of a thread, or of a run of a body, while it does not run. */
-struct kept_running {
-	struct ck_running now;
-	bool shared;
-	uint32_t body;
-	struct pup_block *unpacked;
-};
-_Static_assert(sizeof(struct kept_running) == CSD_RUNNING_WORDS * sizeof(uint64_t),
-	       "a thread has room for it");
-_Static_assert(offsetof(struct kept_running, now) == 0, "core/describe.c reads it");
-/* A struct ck_pe begins in the same way. */
-enum { KEPT_AT_ONCE = offsetof(struct kept_running, unpacked) };
-_Static_assert(offsetof(struct ck_pe, now) == 0 &&
-	       offsetof(struct ck_pe, shared) == offsetof(struct kept_running, shared) &&
-	       offsetof(struct ck_pe, body) == offsetof(struct kept_running, body),
-	       "kept_swap copies them together");
-
-/** Exchange the PE's state with `state`. Returns the object that ran, or NULL. */
-static inline struct ck_obj *kept_swap(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS])
-{
-	struct ck_pe *ck = ck_of(pe);
-	struct kept_running ours, theirs;
-
-	memcpy(&ours, ck, KEPT_AT_ONCE);
-	ours.unpacked = ck->unpacked;
-	memcpy(&theirs, state, sizeof theirs);
-	memcpy(state, &ours, sizeof ours);
-	memcpy(ck, &theirs, KEPT_AT_ONCE);
-	ck->unpacked = theirs.unpacked;
-	return ours.now.obj;
-}
-
 /* ---- extra.c --------------------------------------------------------------------------------- */
 
 static inline struct ck_extra *extra_of(const struct pe *pe, const struct ck_obj *obj)
@@ -117,6 +83,12 @@ void when_take(struct ck_extra *x, struct msg_fifo *to);
 /** Give them to the element. */
 void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
+/** The same, and cheap where no element of its collection has such calls. */
+static inline void when_test_if_any(struct pe *pe, struct ck_obj *obj)
+{
+	if (CSD_UNLIKELY(!obj->coll->n_entries))
+		when_test_soon(pe, obj);
+}
 void when_drop(struct pe *pe, struct ck_extra *x);
 /** Drop a call that will never run. Its caller may reuse its memory. */
 void call_drop(struct pe *pe, const struct ck_obj *obj, struct ck_env *env);
@@ -130,37 +102,62 @@ void idle_drop(struct pe *pe);
 /* ---- sdag.c ---------------------------------------------------------------------------------- */
 
 struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj);
+static inline struct sdag *sdag_if(const struct pe *pe, const struct ck_obj *obj)
+{
+	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
+}
 static inline struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 {
-	struct sdag *s = obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
+	struct sdag *s = sdag_if(pe, obj);
 
 	return CSD_LIKELY(s != NULL) ? s : sdag_make(pe, obj);
 }
 bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** The same for a call that is not shared. */
+void sdag_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** Find the first alternative at the run's position whose calls are all kept, and take them: the
+ * index of its first call; -1: none. */
+int sdag_find(struct sdag *s, CkGenRun *run);
 void sdag_drop_calls(struct pe *pe, struct ck_extra *x);
 void sdag_drop(struct pe *pe, struct ck_extra *x);
 void sdag_leave(struct pe *pe, struct ck_extra *x);
 void sdag_describe(const struct ck_extra *x, struct csd_told *to);
+/* Whether the int at this place of the message is the number that is wanted. */
+static inline bool number_fits(const struct ck_env *env, int at, const CkGenSlot *slot)
+{
+	int number;
+
+	memcpy(&number, (const char *)env + at, sizeof number);
+	return number == slot->number;
+}
+
+/** Whether this call of the same entry, no result, has the number that w wants. Not for
+ * CKGEN_BY_FUNCTION. */
+static inline bool fits_plainly(const CkGenWanted *w, const CkGenSlot *slot,
+				const struct ck_env *env)
+{
+	return !w->by_number || number_fits(env, w->by_number, slot);
+}
+
+/** The run waits for calls from now on. */
+static inline void sdag_wait(struct sdag *s, CkGenRun *run)
+{
+	run->waits = true;
+	run->behind = NULL;
+	*s->tail = run;
+	s->tail = &run->behind;
+}
+
+/* ---- taken.c --------------------------------------------------------------------------------- */
+
 /** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
 void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in);
-/** The run waits for calls from now on. */
-void sdag_wait(struct sdag *s, CkGenRun *run);
-/** The calls at its position have been taken: they are the running ones now. */
-void run_begin(struct pe *pe, CkGenRun *run);
-/** Save the state in the run, because calls of a `when`, or branches, run inside it; and the
- * reverse. */
-void run_set_aside(struct pe *pe, CkGenRun *run);
-void run_put_back(struct pe *pe, CkGenRun *run);
 
 /* ---- bodies.c -------------------------------------------------------------------------------- */
 
-static inline CkGenSlot *slots_of(CkGenRun *run) { return (CkGenSlot *)(void *)(run + 1); }
-static inline const CkGenPlace *run_place(const CkGenRun *run)
-{
-	return &run->body->places[run->at];
-}
-
 bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** The same for a plain call that is not shared. */
+void body_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
 bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** A call that has waited for buffers has them: resume the run that wants it. */
 bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
@@ -168,6 +165,12 @@ bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sha
 CkGenRun *run_new(struct pe *pe, struct ck_obj *obj, const CkGenBody *body);
 /** Begin or resume the run at run->at, until it waits again or ends. Its state is in it. */
 void run_resume(struct pe *pe, CkGenRun *run);
+/** The same for an alternative of one call, w, which is in no slot, where runs_free is true. `slot`
+ * is the call's, number `at`. */
+void run_resume_with(struct pe *pe, CkGenRun *run, const CkGenWanted *w, CkGenSlot *slot, int at,
+		     struct ck_env *env);
+/** Resume the run, whose state is the PE's. */
+void run_go_on(struct pe *pe, CkGenRun *run);
 /** The run has arrived with its element: observers of bodies see it begin. */
 void run_arrived(struct pe *pe, CkGenRun *run);
 /** All runs of an element that moves within the process: it leaves this PE. */

@@ -9,9 +9,7 @@
  * call completes at most one run's wait. So a new call only has to find the first waiting run that
  * it completes.
  *
- * The calls that a `when` took are freed after its body, like a handler's message. The last of them
- * is the running message (now.env). The others, and the state before, lie in the run and are lent
- * (owner_lend), so the runtime detects when the body sends or frees one of them.
+ * taken.c has what happens to the calls that a `when` has taken.
  */
 #include "../../scheduler/cth.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -35,144 +33,166 @@ struct sdag *sdag_make(struct pe *pe, struct ck_obj *obj)
 
 /* ---- which calls ----------------------------------------------------------------------------- */
 
+/* Of a result only the reference number is known. */
 static inline bool call_fits(const struct ck_obj *obj, const CkGenWanted *w, const CkGenSlot *slot,
-		      struct ck_env *env)
+			     struct ck_env *env)
 {
-	const CkGenEntry *e = &obj->coll->entries[w->entry];
-
 	if (!w->by_number)
 		return true;
-	if (e->when && !(env->flags & CK_CALL_REDUCED))
-		return e->when(&slot->number, payload_of(env));
-	return env->refnum == slot->number;
+	if (CSD_UNLIKELY(env->flags & CK_CALL_REDUCED))
+		return number_fits(env, CKGEN_REFNUM_AT, slot);
+	if (CSD_UNLIKELY(w->by_number == CKGEN_BY_FUNCTION))
+		return obj->coll->entries[w->entry].when(&slot->number, payload_of(env));
+	return number_fits(env, w->by_number, slot);
 }
 
-/* Whether another member of the same alternative has chosen this call. */
-static bool chosen(const CkGenSlot *slot, int from, int to, const struct ck_env *env)
+static void unlink_at(struct msg_fifo *f, struct cmi_msg **p)
 {
-	for (int i = from; i < to; i++)
+	struct cmi_msg *m = *p;
+
+	*p = m->next;
+	if (f->tail == &m->next)
+		f->tail = p;
+}
+
+static void unlink_call(struct sdag *s, struct ck_env *env)
+{
+	struct msg_fifo *f = &s->kept[env->entry];
+	struct cmi_msg **p = &f->head;
+
+	while (*p != &env->head)
+		p = &(*p)->next;
+	unlink_at(f, p);
+}
+
+/* Take the oldest kept call that fits. */
+static inline struct ck_env *take_kept(const struct ck_obj *obj, struct sdag *s,
+				       const CkGenWanted *w, const CkGenSlot *slot)
+{
+	struct msg_fifo *f = &s->kept[w->entry];
+
+	for (struct cmi_msg **p = &f->head; *p; p = &(*p)->next) {
+		struct ck_env *env = (struct ck_env *)*p;
+
+		if (!call_fits(obj, w, slot, env))
+			continue;
+		unlink_at(f, p);
+		return env;
+	}
+	return NULL;
+}
+
+/* ---- alternatives of several calls ----------------------------------------------------------- */
+
+/* Whether another member of the same alternative has chosen this call. */
+static bool chosen(const CkGenSlot *slot, int n, const struct ck_env *env)
+{
+	for (int i = 0; i < n; i++)
 		if (slot[i].env == env)
 			return true;
 	return false;
 }
 
 static struct ck_env *choose_call(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
-				  const CkGenSlot *slot, int from, int to, int i)
+				  const CkGenSlot *slot, int i)
 {
 	for (struct cmi_msg *m = s->kept[w[i].entry].head; m; m = m->next)
 		if (call_fits(obj, &w[i], &slot[i], (struct ck_env *)m) &&
-		    !chosen(slot, from, to, (struct ck_env *)m))
+		    !chosen(slot, w->calls, (struct ck_env *)m))
 			return (struct ck_env *)m;
 	return NULL;
 }
 
-static void choose_none(CkGenSlot *slot, int from, int to)
+static void choose_none(CkGenSlot *slot, int n)
 {
-	for (int i = from; i < to; i++)
+	for (int i = 0; i < n; i++)
 		slot[i].env = NULL;
 }
 
-/* Choose all calls of the alternative w[from .. to - 1]. Members with a number choose first,
- * because the others take any call. */
+/* Choose all calls of the alternative that begins at w. Members with a number choose first, because
+ * the others take any call. */
 static bool choose_all(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
-		       CkGenSlot *slot, int from, int to)
+		       CkGenSlot *slot)
 {
 	for (int by_number = 1; by_number >= 0; by_number--)
-		for (int i = from; i < to; i++)
-			if (w[i].by_number == by_number &&
-			    !(slot[i].env = choose_call(obj, s, w, slot, from, to, i))) {
-				choose_none(slot, from, to);
+		for (int i = 0; i < w->calls; i++)
+			if (!w[i].by_number == !by_number &&
+			    !(slot[i].env = choose_call(obj, s, w, slot, i))) {
+				choose_none(slot, w->calls);
 				return false;
 			}
 	return true;
 }
 
-static int alternative_end(const CkGenWanted *w, int n, int from)
+static bool take_all(const struct ck_obj *obj, struct sdag *s, const CkGenWanted *w,
+		     CkGenSlot *slot)
 {
-	int to = from;
-
-	while (to < n && w[to].alternative == w[from].alternative)
-		to++;
-	return to;
+	if (!choose_all(obj, s, w, slot))
+		return false;
+	for (int i = 0; i < w->calls; i++)
+		unlink_call(s, slot[i].env);
+	return true;
 }
 
-static void unlink_call(struct msg_fifo *f, struct ck_env *env)
+/* Whether there is a kept call for every member of the alternative but w[i]; numbers are not
+ * compared. */
+static inline bool others_kept(const struct sdag *s, const CkGenWanted *w, int i)
 {
-	struct cmi_msg **p = &f->head;
+	const int first = w[i].first, end = first + w[i].calls;
 
-	while (*p != &env->head)
-		p = &(*p)->next;
-	*p = env->head.next;
-	if (f->tail == &env->head.next)
-		f->tail = p;
+	for (int j = first; j < end; j++)
+		if (j != i && !s->kept[w[j].entry].head)
+			return false;
+	return true;
 }
 
-/* Find the first complete alternative, and take its calls out of those kept. -1: none. */
-static int find_complete(const struct ck_obj *obj, struct sdag *s, const CkGenPlace *p,
-			 CkGenSlot *slot)
+/* ---- at a run's position --------------------------------------------------------------------- */
+
+int sdag_find(struct sdag *s, CkGenRun *run)
 {
+	const CkGenPlace *p = run_place(run);
 	const CkGenWanted *w = p->wanted;
-	int to;
+	CkGenSlot *slot = &slots_of(run)[p->slot];
 
-	for (int from = 0; from < p->n; from = to) {
-		to = alternative_end(w, p->n, from);
-		if (slot[from].done || !choose_all(obj, s, w, slot, from, to))
+	for (int i = 0; i < p->n; i += w[i].calls) {
+		if (slot[i].done)
 			continue;
-		for (int i = from; i < to; i++)
-			unlink_call(&s->kept[w[i].entry], slot[i].env);
-		return w[from].alternative;
+		if (w[i].calls > 1 ? take_all(run->obj, s, &w[i], &slot[i]) :
+				     (slot[i].env = take_kept(run->obj, s, &w[i], &slot[i])) != NULL)
+			return i;
 	}
 	return -1;
 }
 
 enum { NONE = -1, NOT_ALONE = -2 };
 
-/* Most alternatives are one call, and most calls find their `when` waiting: then the call need not
- * be kept first. The alternative that takes it; or NONE; or NOT_ALONE, if a possible one has
- * several calls. */
-static int takes_alone(const struct ck_obj *obj, const CkGenPlace *p, CkGenSlot *slot,
-		       struct ck_env *env)
+/* The index of the alternative of one call that takes the call; or NONE; or NOT_ALONE, if one that
+ * has several calls may be complete. */
+static int takes_alone(const struct sdag *s, CkGenRun *run, struct ck_env *env)
 {
+	const CkGenPlace *p = run_place(run);
 	const CkGenWanted *w = p->wanted;
+	const CkGenSlot *slot = &slots_of(run)[p->slot];
 
 	for (int i = 0; i < p->n; i++) {
 		if (w[i].entry != env->entry || slot[i].done)
 			continue;
-		if ((i > 0 && w[i - 1].alternative == w[i].alternative) ||
-		    (i + 1 < p->n && w[i + 1].alternative == w[i].alternative))
+		if (w[i].calls == 1 && call_fits(run->obj, &w[i], &slot[i], env))
+			return i;
+		if (w[i].calls > 1 && others_kept(s, w, i))
 			return NOT_ALONE;
-		if (!call_fits(obj, &w[i], &slot[i], env))
-			continue;
-		slot[i].env = env;
-		return w[i].alternative;
 	}
 	return NONE;
 }
 
-/* Whether any call that is wanted at this point has arrived. */
-static bool any_kept(const struct sdag *s, const CkGenPlace *p, const CkGenSlot *slot)
-{
-	int i = 0;
-
-	do
-		if (s->kept[p->wanted[i].entry].head && !slot[i].done)
-			return true;
-	while (++i < p->n);
-	return false;
-}
-
 /* ---- a call arrives -------------------------------------------------------------------------- */
 
-/* The run waits for calls. */
-void sdag_wait(struct sdag *s, CkGenRun *run)
+static inline void keep(struct sdag *s, struct ck_env *env)
 {
-	run->waits = true;
-	run->behind = NULL;
-	*s->tail = run;
-	s->tail = &run->behind;
+	msg_fifo_push(&s->kept[env->entry], &env->head);
 }
 
-static void wake(struct pe *pe, struct sdag *s, CkGenRun **p, int found)
+static inline void unlink_run(struct sdag *s, CkGenRun **p)
 {
 	CkGenRun *run = *p;
 
@@ -180,67 +200,146 @@ static void wake(struct pe *pe, struct sdag *s, CkGenRun **p, int found)
 	if (s->tail == &run->behind)
 		s->tail = p;
 	run->waits = false;
-	run->found = found;
+}
+
+/* The run at *p has the calls of the alternative `from`. */
+static void wake(struct pe *pe, struct sdag *s, CkGenRun **p, int from)
+{
+	CkGenRun *run = *p;
+
+	unlink_run(s, p);
+	run->from = (uint16_t)from;
 	if (run->thread)
 		CthResume(run->thread);
 	else
 		run_resume(pe, run);
 }
 
-/* The usual arrival: the run that has waited longest waits for one call, which is this one. */
-static inline bool first_takes(struct pe *pe, struct ck_obj *obj, struct sdag *s,
-			       struct ck_env *env)
-{
-	CkGenRun *run = s->waiting;
-
-	if (!run)
-		return false;
-	const CkGenPlace *at = run_place(run);
-	const CkGenWanted *w = at->wanted;
-	CkGenSlot *slot = &slots_of(run)[at->slot];
-
-	if (at->n > 1 || w->entry != env->entry || slot->done || !call_fits(obj, w, slot, env))
-		return false;
-	slot->env = env;
-	wake(pe, s, &s->waiting, w->alternative);
-	return true;
-}
-
-static __attribute__((noinline)) bool any_takes(struct pe *pe, struct ck_obj *obj, struct sdag *s,
-						struct ck_env *env)
+static __attribute__((noinline)) void any_takes(struct pe *pe, struct sdag *s, struct ck_env *env)
 {
 	bool kept = false;
 
 	for (CkGenRun **p = &s->waiting; *p; p = &(*p)->behind) {
-		const CkGenPlace *at = run_place(*p);
-		CkGenSlot *slot = &slots_of(*p)[at->slot];
-		int found = takes_alone(obj, at, slot, env);
+		int from = takes_alone(s, *p, env);
 
-		if (found >= 0 && kept)
-			unlink_call(&s->kept[env->entry], env);
-		if (found == NOT_ALONE) {
-			if (!kept)
-				msg_fifo_push(&s->kept[env->entry], &env->head);
-			kept = true;
-			found = find_complete(obj, s, at, slot);
+		if (from >= 0) {
+			slots_of(*p)[run_place(*p)->slot + from].env = env;
+			if (kept)
+				unlink_call(s, env);
 		}
-		if (found >= 0) {
-			wake(pe, s, p, found);
-			return true;
+		if (from == NOT_ALONE) {
+			if (!kept)
+				keep(s, env);
+			kept = true;
+			from = sdag_find(s, *p);
+		}
+		if (from >= 0) {
+			wake(pe, s, p, from);
+			return;
 		}
 	}
 	if (!kept)
-		msg_fifo_push(&s->kept[env->entry], &env->head);
+		keep(s, env);
+}
+
+/* Where not the run that has waited longest takes the call, or another state must be saved. */
+static __attribute__((noinline)) void arrives_otherwise(struct pe *pe, struct ck_obj *obj,
+							struct ck_env *env)
+{
+	struct sdag *s = sdag_of(pe, obj);
+
+	if (s->waiting)
+		any_takes(pe, s, env);
+	else
+		keep(s, env);
+}
+
+/* The alternative that begins at w waits for this call, its w[i]; calls of each other entry are
+ * kept. Whether the oldest ones complete it. False also if that is hard to tell: then any_takes
+ * does. */
+static inline bool completes(const struct sdag *s, const CkGenWanted *w, const CkGenSlot *slot,
+			     int i, const struct ck_env *env)
+{
+	if (w->kind == CKGEN_HARD || !fits_plainly(&w[i], &slot[i], env))
+		return false;
+	for (int k = 0; k < w->calls; k++) {
+		const struct ck_env *first = (const struct ck_env *)s->kept[w[k].entry].head;
+
+		if (k != i &&
+		    (first->flags & CK_CALL_REDUCED || !fits_plainly(&w[k], &slot[k], first)))
+			return false;
+	}
 	return true;
+}
+
+static void complete(struct sdag *s, const CkGenWanted *w, CkGenSlot *slot, int i,
+		     struct ck_env *env)
+{
+	for (int k = 0; k < w->calls; k++)
+		if (k != i)
+			slot[k].env = (struct ck_env *)msg_fifo_pop(&s->kept[w[k].entry]);
+	slot[i].env = env;
+}
+
+/* The run that has waited longest waits for this entry, number `at` at its position, but not only
+ * for one call that has the number. */
+static __attribute__((noinline)) void arrives_among(struct pe *pe, struct sdag *s,
+						    struct ck_env *env, int at)
+{
+	CkGenRun *run = s->waiting;
+	const CkGenPlace *p = run_place(run);
+	const int from = p->wanted[at].first;
+	const CkGenWanted *w = &p->wanted[from];
+	CkGenSlot *slot = &slots_of(run)[p->slot + from];
+
+	if (!others_kept(s, p->wanted, at)) {
+		if (w->calls == p->n && !run->behind) /* nothing else waits */
+			keep(s, env);
+		else
+			any_takes(pe, s, env);
+	} else if (completes(s, w, slot, at - from, env)) {
+		complete(s, w, slot, at - from, env);
+		wake(pe, s, &s->waiting, from);
+	} else {
+		any_takes(pe, s, env);
+	}
+}
+
+/* Most alternatives are one call, and most calls find their `when` waiting. Then the call need not
+ * be kept first. */
+void sdag_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	struct sdag *s = sdag_if(pe, obj);
+	CkGenRun *run = s ? s->waiting : NULL;
+
+	if (CSD_LIKELY(run && !run->thread && runs_free(pe))) {
+		const CkGenPlace *p = run_place(run);
+		const CkGenWanted *w = p->wanted;
+		CkGenSlot *slot = &slots_of(run)[p->slot];
+		int i = 0;
+
+		do {
+			if (w->entry != env->entry || slot->done) {
+				/* not this one */
+			} else if (CSD_UNLIKELY(w->kind != CKGEN_ALONE)) {
+				arrives_among(pe, s, env, i);
+				return;
+			} else if (fits_plainly(w, slot, env)) {
+				unlink_run(s, &s->waiting);
+				run_resume_with(pe, run, w, slot, p->slot + i, env);
+				return;
+			}
+			w++;
+			slot++;
+		} while (++i < p->n);
+	}
+	arrives_otherwise(pe, obj, env);
 }
 
 bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared)
 {
-	struct sdag *s = sdag_of(pe, obj);
-
-	if (shared)
-		env = own_copy(pe, env);
-	return first_takes(pe, obj, s, env) || any_takes(pe, obj, s, env);
+	any_takes(pe, sdag_of(pe, obj), shared ? own_copy(pe, env) : env);
+	return true;
 }
 
 /* "left[3], or right and done" */
@@ -289,186 +388,6 @@ void sdag_describe(const struct ck_extra *x, struct csd_told *to)
 			csd_tell(to, NULL, "%zu calls of %s are kept at %s, and no when takes them now", n,
 				 entry_thing(x->obj->coll->type, (uint32_t)e).name, obj_thing(x->obj).name);
 	}
-}
-
-/* ---- a `when` has its calls ------------------------------------------------------------------ */
-
-/* The pointer to the running call while other code runs inside it. */
-static void **holder_of(CkGenRun *run)
-{
-	return run->inner < 0 ? &run->env : &slots_of(run)[run->inner].env;
-}
-
-void run_set_aside(struct pe *pe, CkGenRun *run)
-{
-	struct ck_pe *ck = ck_of(pe);
-	void **holder = holder_of(run);
-
-	*holder = ck->now.env;
-	ck->now.env = NULL;
-	if (*holder && !ck->shared)
-		owner_lend(*holder, holder);
-	ck->shared = false;
-}
-
-void run_put_back(struct pe *pe, CkGenRun *run)
-{
-	struct ck_pe *ck = ck_of(pe);
-	void **holder = holder_of(run);
-	struct ck_env *env = *holder;
-
-	*holder = NULL;
-	ck->shared = run->inner < 0 && run->shared;
-	ck->now.env = env;
-	ck->now.entry = run->inner < 0 ? (uint32_t)run->body->entry : slots_of(run)[run->inner].entry;
-	if (env && !ck->shared)
-		env->head.mark = OWNER_HANDLER;
-}
-
-void run_begin(struct pe *pe, CkGenRun *run)
-{
-	const CkGenPlace *p = run_place(run);
-	const CkGenWanted *w = p->wanted;
-	int from = 0;
-
-	while (w[from].alternative != run->found)
-		from++;
-	const int last = p->n == 1 ? 0 : alternative_end(w, p->n, from) - 1;
-	CkGenSlot *slot = &slots_of(run)[p->slot];
-	struct ck_env *env = slot[last].env;
-
-	run_set_aside(pe, run);
-	slot[from].before = ck_of(pe)->unpacked;
-	for (int i = from; i < last; i++)
-		owner_lend(slot[i].env, &slot[i].env);
-	slot[last].env = NULL;
-	slot[last].entry = (uint16_t)w[last].entry;
-	run->inner = p->slot + last;
-	ck_of(pe)->now.env = env;
-	ck_of(pe)->now.entry = (uint32_t)w[last].entry;
-	env->head.mark = OWNER_HANDLER;
-}
-
-bool CkGen_wait(CkGenRun *run, int place)
-{
-	struct pe *pe = ck_self();
-	struct ck_obj *obj = run->obj;
-	struct sdag *s = extra_of(pe, obj)->sdag;
-
-	run->at = (uint32_t)place;
-	const CkGenPlace *p = run_place(run);
-
-	CkGenSlot *slot = &slots_of(run)[p->slot];
-
-	run->found = NONE;
-	if (CSD_UNLIKELY(any_kept(s, p, slot)))
-		run->found = find_complete(obj, s, p, slot);
-	if (run->found < 0) {
-		sdag_wait(s, run);
-		if (!run->thread)
-			return false;
-		/* Other code may awaken this thread before its calls are there. */
-		while (run->waits)
-			CthSuspend();
-	}
-	run_begin(pe, run);
-	return true;
-}
-
-/* The last call of a `when` is the running one. */
-static struct ck_env *call_in(const struct pe *pe, CkGenRun *run, int slot)
-{
-	return slot == run->inner ? ck_of(pe)->now.env : slots_of(run)[slot].env;
-}
-
-void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in)
-{
-	if (env->flags & CK_CALL_LENT)
-		ncpy_arrived(pe, &c->entries[env->entry], env);
-	checked_call(pe, c, env)(in, payload_of(env));
-}
-
-void CkGen_take(CkGenRun *run, int slot, void *in)
-{
-	struct pe *pe = ck_self();
-
-	take_params(pe, ((struct ck_obj *)run->obj)->coll, call_in(pe, run, slot), in);
-}
-
-/* buffers/ finds the call as the running one. If it keeps the call, it owns it until
- * body_posted. */
-bool CkGen_takePosted(CkGenRun *run, int place, void *in)
-{
-	struct pe *pe = ck_self();
-	const CkGenPlace *p = &run->body->places[place];
-	struct ck_env *env = call_in(pe, run, p->slot);
-	const struct ck_running now = ck_of(pe)->now;
-
-	run->at = (uint32_t)place;
-	ck_of(pe)->now.env = env;
-	ck_of(pe)->now.entry = env->entry;
-	take_params(pe, now.obj->coll, env, in);
-	ck_of(pe)->now = now;
-	if (!(env->flags & CK_CALL_POSTED))
-		return true;
-	run->posted = env;
-	if (p->slot == run->inner)
-		ck_of(pe)->now.env = NULL;
-	else
-		slots_of(run)[p->slot].env = NULL;
-	return false;
-}
-
-static void free_call(struct pe *pe, struct ck_env *env)
-{
-	if (CSD_UNLIKELY(pe->node->check))
-		owner_free(pe, env);
-	else
-		csd_msg_free(pe, &env->head);
-}
-
-static void call_done(struct pe *pe, const struct ck_obj *obj, CkGenSlot *slot)
-{
-	struct ck_env *env = slot->env;
-
-	slot->done = 1;
-	slot->env = NULL;
-	if (!env)
-		return;
-	const CkGenEntry *e = &obj->coll->entries[env->entry];
-
-	if (e->flags & CKGEN_NOCOPY)
-		ncpy_done(pe, e, env);
-	free_call(pe, env);
-}
-
-void CkGen_done(CkGenRun *run, int first, int n, int around)
-{
-	struct pe *pe = ck_self();
-	CkGenSlot *slot = &slots_of(run)[first];
-
-	slot[n - 1].env = ck_of(pe)->now.env;
-	for (int i = 0; i < n; i++)
-		call_done(pe, run->obj, &slot[i]);
-	if (CSD_UNLIKELY(ck_of(pe)->unpacked != slot->before))
-		pup_forget_until(pe, slot->before);
-	run->inner = around;
-	run_put_back(pe, run);
-}
-
-int CkGen_steps(int low, int high, int step)
-{
-	int64_t n;
-
-	if (!step)
-		csd_abort(ck_self(), "a forall from %d to %d has the step 0", low, high);
-	n = ((int64_t)high - low) / step + 1;
-	if ((step > 0 && high < low) || (step < 0 && high > low))
-		return 0;
-	if (n > INT32_MAX)
-		csd_abort(ck_self(), "a forall from %d to %d with the step %d has too many parts", low, high,
-			  step);
-	return (int)n;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -349,14 +349,9 @@ static size_t image_write(const struct sdag *s, char *to)
 	return w.bytes;
 }
 
-static struct sdag *sdag_in(struct pe *pe, const struct ck_obj *obj)
-{
-	return obj->extra & OBJ_EXTRA ? extra_of(pe, obj)->sdag : NULL;
-}
-
 size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 {
-	struct sdag *s = sdag_in(pe, obj);
+	struct sdag *s = sdag_if(pe, obj);
 
 	if (!s)
 		return 0;
@@ -369,7 +364,7 @@ size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
 {
-	const struct sdag *s = sdag_in(pe, obj);
+	const struct sdag *s = sdag_if(pe, obj);
 
 	if (s)
 		image_write(s, to);
