@@ -31,10 +31,11 @@ local-instructions 152
 local-pass-instructions 235
 local-cut-instructions 136
 local-cut-2d-instructions 160
-step-when-instructions 640
-step-number-instructions 660
-step-overlap-instructions 1600
-step-brief-instructions 1390
+step-when-instructions 398
+step-number-instructions 404
+step-overlap-instructions 888
+step-both-instructions 945
+step-brief-instructions 775
 fine-put-instructions 185
 fine-hop-instructions 285
 fine-inline-instructions 75
