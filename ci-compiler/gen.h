@@ -110,6 +110,10 @@ bool gen_opens(const struct ci_chare *c, const struct ci_entry *e);
 /** The same for elements of arrays with any index, and for arrays and strings as parameters: the
  * stub with options does so when it gets none. */
 bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e);
+/** And so does a stub of its own, whose fast path is inline (CkGen_openHere): the index is one
+ * number, there are arrays, no strings, and the call is not [inline]: such a call seldom stays on
+ * its PE. */
+bool gen_sends_line(const struct ci_chare *c, const struct ci_entry *e);
 /** The suffix of the functions that open and close such a call. */
 static inline const char *gen_open_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : "Element"; }
 static inline const char *gen_close_kind(const struct ci_entry *e) { return e->attrs & CI_CHANNEL ? "Channel" : ""; }

@@ -398,7 +398,7 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 	if (e->attrs & CI_WHENIDLE)
 		ci_put(o, "void %s_%s_whenIdle(const %s *self);\n", c->name, e->name, c->name);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++) {
-		if (f == gen_forms(c) && gen_opens(c, e))
+		if (f == gen_forms(c) && (gen_opens(c, e) || gen_sends_line(c, e)))
 			open_stub(o, c, e);
 		else
 			stub(o, c, e, f);

@@ -197,7 +197,7 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ")\n{\n");
 	if (*f->suffix == '\0' && !gen_is_single(c))
 		inline_call(o, c, e, false);
-	if (gen_opens_element(c, e) && *f->suffix == '\0')
+	if (gen_opens_element(c, e) && !gen_sends_line(c, e) && *f->suffix == '\0')
 		open_element(o, c, e);
 	ci_put(o, "\t%s(&ck_chare_%s, %s, %d, ", (e->attrs & CI_AGGREGATE) && *f->suffix == '\0' ?
 	       "CkGen_sendAggregate" : f->send, c->name, f->target, e->number);

@@ -129,6 +129,9 @@ static const char *pup_name(struct ci *ci, const struct ci_chare *c, const struc
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
+/* What a packing function makes: the payload alone; a call that it opens; a call on its own PE. */
+enum packing { PAYLOAD, OPENS, HERE };
+
 static void payload_struct(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const struct ci_param *b = first_block(e);
@@ -152,7 +155,7 @@ static void payload_struct(struct ci_out *o, const struct ci_chare *c, const str
 
 /* Compute ck_n_v, the length, in 64 bits, and check it, so that no number of bytes overflows. */
 static void array_length(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
-			 const struct ci_param *q)
+			 const struct ci_param *q, enum packing how)
 {
 	if (!gen_is_plain(&q->length, e))
 		ci_put_line(o, q->length.from);
@@ -161,6 +164,8 @@ static void array_length(struct ci_out *o, const struct ci_chare *c, const struc
 	ci_put(o, ";\n");
 	if (!gen_is_plain(&q->length, e))
 		ci_put_line_back(o);
+	if (how == HERE) /* ck_open_X_f checks it */
+		return;
 	ci_put(o, "\tif (ck_n_%s < 0 || ck_n_%s > PTRDIFF_MAX / (long long)sizeof(%s))\n", q->name,
 	       q->name, element(q));
 	ci_put(o, "\t\tCkGen_badLength(&ck_chare_%s, %d, \"%s\", ck_n_%s);\n", c->name, e->number,
@@ -169,7 +174,7 @@ static void array_length(struct ci_out *o, const struct ci_chare *c, const struc
 
 /* Compute ck_bytes_v, the bytes that the parameter takes. */
 static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
-			const struct ci_param *q)
+			const struct ci_param *q, enum packing how)
 {
 	const char *n = q->name;
 
@@ -182,7 +187,7 @@ static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct
 		ci_put(o, "\tif (%s == NULL)\n\t\tCkAbort(\"%s_%s: '%s' is NULL\");\n", n, c->name,
 		       e->name, n);
 	else
-		array_length(o, c, e, q);
+		array_length(o, c, e, q, how);
 	if (is_pup(q))
 		ci_put(o, "\tck_bytes_%s = CkGen_pupSize(%s, %s, sizeof(%s), %s);\n", n,
 		       pup_name(o->ci, c, q), n, element(q),
@@ -195,7 +200,8 @@ static void block_bytes(struct ci_out *o, const struct ci_chare *c, const struct
 		       n);
 }
 
-static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
+static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			enum packing how)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (q->kind == CI_PARAM_ARRAY || q->kind == CI_PARAM_NOCOPY)
@@ -205,42 +211,64 @@ static void pack_locals(struct ci_out *o, const struct ci_chare *c, const struct
 		else if (is_block(q))
 			ci_put(o, "\tsize_t ck_bytes_%s, ck_off_%s;\n", q->name, q->name);
 	}
-	ci_put(o, "\tvoid *ck_m;\n%s", opens ? "\tCkGenOpen ck_c;\n" : "");
+	ci_put(o, "\tvoid *ck_m;\n%s", how == OPENS ? "\tCkGenOpen ck_c;\n" : "");
 	if (has_struct(e))
 		ci_put(o, "\tstruct ck_args_%s_%s *ck_a;\n", c->name, e->name);
 	ci_put(o, "\n");
 }
 
 /* A call whose index is one number is opened like calls with values only (gen_opens). */
-static void open_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *to, const char *bytes)
+static void open_call(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+		      const char *to, const char *bytes)
 {
 	const bool one_number = c->nd == 1 && !(e->attrs & CI_CHANNEL);
 
+	if (one_number && !gen_sends_line(c, e))
+		to = ci_fmt(o->ci, "%s->id, %s->index.v[0]", to, to);
 	ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, %s, %d%s, %s);\n\tck_m = ck_c.payload;\n",
-	       one_number ? "" : gen_open_kind(e), c->name, one_number ? ci_fmt(o->ci, "%s->id, %s->index.v[0]", to, to) : to,
+	       gen_sends_line(c, e) ? "Away" : one_number ? "" : gen_open_kind(e), c->name, to,
 	       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", bytes);
 }
 
-/* `opens`: the expression of the element whose call it opens; NULL: it only makes the payload. */
-static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, const char *opens)
+/* Or else leave it to ck_open_X_f. */
+static void open_here(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+		      const char *bytes)
+{
+	const char *lengths = "0";
+
+	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q))
+		lengths = ci_fmt(o->ci, "%s%s(uint64_t)ck_n_%s", q == first_block(e) ? "" : lengths,
+				 q == first_block(e) ? "" : " | ", q->name);
+	ci_put(o, "\tck_m = CkGen_openHere(ck_id, ck_x, %d%s, %s, %s);\n", e->number,
+	       gen_is_sdag(e) ? " | CKGEN_SEEN" : "", bytes, lengths);
+	ci_put(o, "\tif (ck_m == NULL) {\n\t\tck_open_%s_%s(ck_id, ck_x", c->name, e->name);
+	gen_args(o, e, ", ");
+	ci_put(o, ");\n\t\treturn;\n\t}\n");
+}
+
+/* `to`: the expression of the element whose call it opens. */
+static void pack_sizes(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			enum packing how, const char *to)
 {
 	const char *end = has_struct(e) ? "sizeof *ck_a" : "0";
 
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
 		if (!is_block(q) && q->kind != CI_PARAM_NOCOPY)
 			continue;
-		block_bytes(o, c, e, q);
+		block_bytes(o, c, e, q, how);
 		if (!is_block(q))
 			continue;
-		if (is_placed(q))
+		if (is_placed(q) && how != HERE) /* there they are all small */
 			ci_put(o, "\tck_off_%s = %s(%s, ck_bytes_%s);\n", q->name, place_function(e), end,
 			       q->name);
 		else
 			ci_put(o, "\tck_off_%s = CkGen_align(%s);\n", q->name, end);
 		end = ci_fmt(o->ci, "ck_off_%s + ck_bytes_%s", q->name, q->name);
 	}
-	if (opens)
-		open_call(o, c, e, opens, end);
+	if (how == OPENS)
+		open_call(o, c, e, to, end);
+	else if (how == HERE)
+		open_here(o, c, e, end);
 	else
 		ci_put(o, "\tck_m = CkGen_alloc(%s);\n", end);
 }
@@ -260,7 +288,8 @@ static void pack_value(struct ci_out *o, const struct ci_param *q)
 
 /* Zero the padding and the gap before the first array, then store the values. The memory's old
  * contents must not be sent. */
-static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			enum packing how)
 {
 	const struct ci_param *b = first_block(e);
 
@@ -268,7 +297,7 @@ static void pack_values(struct ci_out *o, const struct ci_chare *c, const struct
 		return;
 	ci_put(o, "\tck_a = (struct ck_args_%s_%s *)ck_m;\n", c->name, e->name);
 	ci_put(o, "\tmemset(ck_m, 0, %s);\n", b ? "CkGen_align(sizeof *ck_a)" : "sizeof *ck_a");
-	if (b != NULL && is_placed(b))
+	if (b != NULL && is_placed(b) && how != HERE)
 		ci_put(o, "\tCkGen_zeroToLine(ck_m, CkGen_align(sizeof *ck_a), ck_off_%s);\n", b->name);
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
 		pack_value(o, q);
@@ -290,7 +319,8 @@ static void pack_gap(struct ci_out *o, const struct ci_param *q, const struct ci
 	}
 }
 
-static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q, bool opens)
+static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct ci_param *q,
+		       enum packing how)
 {
 	const char *n = q->name;
 
@@ -300,11 +330,15 @@ static void pack_block(struct ci_out *o, const struct ci_chare *c, const struct 
 		       has_count(q) ? ci_fmt(o->ci, "(size_t)ck_n_%s", n) : "1", n, n);
 		return;
 	}
+	if (how == HERE) {
+		ci_put(o, "\tCkGen_copyHere((char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", n, n, n);
+		return;
+	}
 	/* An array of length 0 may be NULL, but memcpy does not take NULL even for 0 bytes. */
 	if (q->kind == CI_PARAM_ARRAY)
 		ci_put(o, "\tif (ck_bytes_%s != 0)\n\t", n);
-	ci_put(o, "\tCkGen_copy%s(char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n", opens ? "To(ck_c.away == 0, " : "(",
-	       n, q->name, n);
+	ci_put(o, "\tCkGen_copy%s(char *)ck_m + ck_off_%s, %s, ck_bytes_%s);\n",
+	       how == OPENS ? "To(ck_c.away == 0, " : "(", n, q->name, n);
 }
 
 static void pack_message(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -341,30 +375,68 @@ static void pack_fixed(struct ci_out *o, const struct ci_chare *c, const struct 
 	ci_put(o, ");\n\treturn ck_m;\n}\n\n");
 }
 
-/* `opens`: the function ck_open_X_f, which sends a call of one element; it is filled in the queue,
- * or closed then. Else ck_pack_X_f, which returns the payload. */
-static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool opens)
+static void packing_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			enum packing how)
+{
+	static const char *const what[] = {
+		[PAYLOAD] = "void *ck_pack", [OPENS] = "void ck_open", [HERE] = "void ck_here"
+	};
+	const bool line = how != PAYLOAD && gen_sends_line(c, e);
+
+	ci_put(o, "static %s%s_%s_%s(%s", line ? "__attribute__((noinline)) " : "", what[how], c->name,
+	       e->name, line ? "uint64_t ck_id, int ck_x, " :
+	       how == OPENS ? "const CkElement *ck_to, " : "");
+	gen_params(o, e, "");
+	ci_put(o, ")\n{\n");
+}
+
+static void packing_body(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			enum packing how)
 {
 	const struct ci_param *before = NULL;
 
-	if (opens)
-		ci_put(o, "static void ck_open_%s_%s(const CkElement *ck_to, ", c->name, e->name);
-	else
-		ci_put(o, "static void *ck_pack_%s_%s(", c->name, e->name);
-	gen_params(o, e, "");
-	ci_put(o, ")\n{\n");
-	pack_locals(o, c, e, opens);
-	pack_sizes(o, c, e, opens ? "ck_to" : NULL);
-	pack_values(o, c, e);
+	pack_sizes(o, c, e, how, gen_sends_line(c, e) ? "ck_id, ck_x" : "ck_to");
+	pack_values(o, c, e, how);
 	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
 		pack_gap(o, q, before);
-		pack_block(o, c, q, opens);
+		pack_block(o, c, q, how);
 		before = q;
 	}
-	if (opens)
-		ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n}\n\n", gen_close_kind(e));
-	else
-		ci_put(o, "\treturn ck_m;\n}\n\n");
+}
+
+/* PAYLOAD: ck_pack_X_f, which returns the payload. OPENS: ck_open_X_f, which sends a call of one
+ * element; it is filled in the queue, or closed then. HERE: ck_here_X_f, the same for an element of
+ * this PE. */
+static void pack_params(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+			enum packing how)
+{
+	packing_head(o, c, e, how);
+	pack_locals(o, c, e, how);
+	packing_body(o, c, e, how);
+	if (how == OPENS)
+		ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n", gen_close_kind(e));
+	else if (how == PAYLOAD)
+		ci_put(o, "\treturn ck_m;\n");
+	ci_put(o, "}\n\n");
+}
+
+/* ck_send_X_f chooses between the two. */
+static void send_line(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	static const char *const what[] = {
+		"if (CkGen_isHere(ck_id, ck_x))\n\t\tck_here", "else\n\t\tck_open"
+	};
+
+	pack_params(o, c, e, HERE);
+	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
+	gen_params(o, e, ", ");
+	ci_put(o, ")\n{\n");
+	for (int i = 0; i < 2; i++) {
+		ci_put(o, "\t%s_%s_%s(ck_id, ck_x", what[i], c->name, e->name);
+		gen_args(o, e, ", ");
+		ci_put(o, ");\n");
+	}
+	ci_put(o, "}\n\n");
 }
 
 void gen_prepare(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -373,9 +445,9 @@ void gen_prepare(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 
 	gen_prepare_head(o, c, e);
 	ci_put(o, "\n{\n");
-	pack_locals(o, c, e, true);
-	pack_sizes(o, c, e, "&ck_to.ck");
-	pack_values(o, c, e);
+	pack_locals(o, c, e, OPENS);
+	pack_sizes(o, c, e, OPENS, "&ck_to.ck");
+	pack_values(o, c, e, OPENS);
 	for (const struct ci_param *q = first_block(e); q != NULL; q = next_block(q)) {
 		pack_gap(o, q, before);
 		ci_put(o, "\t*%s = (%s *)(void *)((char *)ck_m + ck_off_%s);\n", q->name, element(q), q->name);
@@ -393,9 +465,11 @@ void gen_pack(struct ci_out *o, const struct ci_chare *c, const struct ci_entry 
 		return;
 	}
 	if (!gen_takes_message(e) && !gen_takes_reduction(e)) {
-		pack_params(o, c, e, false);
+		pack_params(o, c, e, PAYLOAD);
 		if (gen_opens_element(c, e))
-			pack_params(o, c, e, true);
+			pack_params(o, c, e, OPENS);
+		if (gen_sends_line(c, e))
+			send_line(o, c, e);
 		return;
 	}
 	ci_put(o, "static void *ck_pack_%s_%s(", c->name, e->name);

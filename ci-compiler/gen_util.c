@@ -257,6 +257,15 @@ bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e)
 	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL | CI_INLINE)) == 0;
 }
 
+bool gen_sends_line(const struct ci_chare *c, const struct ci_entry *e)
+{
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+		if (q->kind == CI_PARAM_STRING)
+			return false;
+	}
+	return gen_opens_element(c, e) && c->nd == 1 && (e->attrs & (CI_CHANNEL | CI_INLINE)) == 0;
+}
+
 bool gen_prepares(const struct ci_chare *c, const struct ci_entry *e)
 {
 	bool arrays = false;

@@ -229,7 +229,7 @@ enum {
 	CKGEN_FINE = 1024,         /* bytes, head included: up to here one size class per 64 bytes */
 	CKGEN_BULK = 192,          /* bytes: the machine layer copies a parameter above this size */
 	CKGEN_BULK_HERE = 24 * 1024, /* the same where the message stays on its PE */
-	CKGEN_LARGE = 1024,        /* bytes: an array of this size or more begins on a cache line ... */
+	CKGEN_LARGE = CKGEN_FINE,  /* bytes: an array of this size or more begins on a cache line ... */
 	CKGEN_LARGE_PUT = 256,     /* ... in a call of a [channel] entry */
 };
 
@@ -289,6 +289,56 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 void CkGen_sendMain(const CkGenChare *chare, CkProxy p, int entry, void *payload,
 		    const CkEntryOptions *o);
 
+/** Precedes every user struct. may_alias, because the runtime uses other types for it and for the
+ * next two. */
+typedef struct __attribute__((may_alias)) CkGenObj {
+	const uint64_t *collection; /* its id */
+	CkIndex index;
+	uint32_t rest[2];          /* the runtime's */
+	uint32_t extra;            /* of these bits: its waits have a record */
+} CkGenObj;
+#define CKGEN_EXTRA ((UINT32_C(1) << 27) - 1)
+
+/** What a stub may read of this PE's share of a collection. */
+typedef struct __attribute__((may_alias)) CkGenCollection {
+	uint64_t id, first, n_here;
+	uint64_t n_line;           /* elems[x - first] is element x, if x - first is less */
+	CkGenObj *const *elems;
+	const CkGenChare *type;
+} CkGenCollection;
+
+/** The head of a call by place (struct ck_env). */
+typedef struct __attribute__((may_alias)) CkGenHead {
+	struct CkGenHead *next;
+	uint64_t size, route, owner;
+	uint64_t coll, place;
+	uint32_t root, call;
+	uint64_t refs;
+} CkGenHead;
+
+/** This PE's queue and the free messages of its small classes (struct pe). */
+typedef struct __attribute__((may_alias)) CkGenQueue {
+	CkGenHead *head, **tail;
+	bool mixed;                /* only the library may push */
+	void *other[8];
+	uint64_t n_created;
+	CkGenHead *free[CKGEN_FINE / 64];
+} CkGenQueue;
+
+/** What runs on this PE, as the stubs of [inline] entries set it, and what they need for a call. */
+typedef struct __attribute__((may_alias)) CkGenNow {
+	const void *obj;
+	void *env;
+	uint32_t entry;            /* 0: a constructor */
+	uint32_t none;
+	bool shared;
+	const CkGenCollection *last; /* the collection that was used last */
+	void *const *thread;       /* to NULL: no thread runs */
+	uint64_t route;            /* of a call that stays here */
+	CkGenQueue *queue;
+} CkGenNow;
+extern __thread CkGenNow *CkGen_now_ __attribute__((tls_model("initial-exec")));
+
 /** A call that the stub is making. Two registers hold it. */
 typedef struct CkGenOpen {
 	void *payload;             /* the stub fills it at once */
@@ -307,6 +357,54 @@ CkGen_open(const CkGenChare *chare, uint64_t id, int x, int entry, size_t bytes)
 {
 	return CkGen_openClass(chare, id, x, entry, bytes + CKGEN_HEAD,
 			       CkGen_class(bytes + CKGEN_HEAD));
+}
+
+/** The same, if the element is probably on another PE. */
+CkGenOpen CkGen_openAwayClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
+			      size_t size_class);
+static inline CkGenOpen CkGen_openAway(const CkGenChare *chare, uint64_t id, int x, int entry,
+				       size_t bytes)
+{
+	return CkGen_openAwayClass(chare, id, x, entry, bytes + CKGEN_HEAD,
+				   CkGen_class(bytes + CKGEN_HEAD));
+}
+
+/** Whether this is the usual call: of an element of this PE that is found by its place alone, in
+ * the collection that was used last. */
+static inline bool CkGen_isHere(uint64_t id, int x)
+{
+	const CkGenCollection *c = CkGen_now_->last;
+
+	return __builtin_expect(c->id == id && (uint32_t)x - c->first < c->n_line, 1);
+}
+
+/** CkGen_open for such a call with arrays. NULL: the message is not small, or the library must make
+ * it; nothing has been done. `lengths`: those of the arrays, joined by |; negative ones give NULL.
+ * Inline, and the stub then calls nothing but memcpy, so it saves few registers: that took such a
+ * call from 201 to 159 instructions (docs/decisions/0091). */
+static inline __attribute__((always_inline)) void *
+CkGen_openHere(uint64_t id, int x, int entry, size_t bytes, uint64_t lengths)
+{
+	const size_t size = bytes + CKGEN_HEAD;
+	const CkGenNow *now = CkGen_now_;
+	CkGenQueue *q = now->queue;
+	CkGenHead *m;
+
+	if (__builtin_expect(lengths >= CKGEN_FINE || size > CKGEN_FINE || q->mixed ||
+			     (m = q->free[(size - 1) / 64]) == NULL, 0))
+		return NULL;
+	q->free[(size - 1) / 64] = m->next;
+	m->next = NULL;
+	m->size = size;
+	m->route = now->route;
+	m->coll = id;
+	m->place = (uint32_t)x;
+	m->call = (uint32_t)entry;
+	m->refs = 1;
+	q->n_created++;
+	*q->tail = m;
+	q->tail = &m->next;
+	return m + 1;
 }
 
 /** The same for an element of an array, whatever its index. `bytes` need not be constant. */
@@ -348,6 +446,22 @@ static inline void CkGen_copyTo(bool here, void *to, const void *from, size_t by
 		memcpy(to, from, bytes);
 	else
 		CkGen_copy(to, from, bytes);
+}
+
+/** The same into a small message that stays on this PE. Few bytes take less than a call of
+ * memcpy. */
+static inline void CkGen_copyHere(void *to, const void *from, size_t bytes)
+{
+	if (bytes - 16 <= 16) {
+		char first[16], last[16];
+
+		memcpy(first, from, 16);
+		memcpy(last, (const char *)from + bytes - 16, 16);
+		memcpy(to, first, 16);
+		memcpy((char *)to + bytes - 16, last, 16);
+	} else if (bytes != 0) {
+		memcpy(to, from, bytes);
+	}
 }
 
 /** The kind of a batched call, as one word: its entry, the bytes of its payload, and the payload's
@@ -433,36 +547,6 @@ void CkGen_sendAggregate(const CkGenChare *chare, const CkElement *e, int entry,
  * element; id names a singleton chare. Aborts outside a [threaded] entry method. */
 void CkGen_sync(const CkGenChare *chare, const CkElement *e, int entry, void *payload, void *reply);
 void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *payload, void *reply);
-
-/** Precedes every user struct. may_alias, because the runtime uses other types for it and for the
- * next two. */
-typedef struct __attribute__((may_alias)) CkGenObj {
-	const uint64_t *collection; /* its id */
-	CkIndex index;
-	uint32_t rest[2];          /* the runtime's */
-	uint32_t extra;            /* of these bits: its waits have a record */
-} CkGenObj;
-#define CKGEN_EXTRA ((UINT32_C(1) << 27) - 1)
-
-/** What a stub may read of this PE's share of a collection. */
-typedef struct __attribute__((may_alias)) CkGenCollection {
-	uint64_t id, first, n_here;
-	uint64_t n_line;           /* elems[x - first] is element x, if x - first is less */
-	CkGenObj *const *elems;
-	const CkGenChare *type;
-} CkGenCollection;
-
-/** What runs on this PE, as the stubs of [inline] entries set it. */
-typedef struct __attribute__((may_alias)) CkGenNow {
-	const void *obj;
-	void *env;
-	uint32_t entry;            /* 0: a constructor */
-	uint32_t none;
-	bool shared;
-	const CkGenCollection *last; /* the collection that was used last */
-	void *const *thread;       /* to NULL: no thread runs */
-} CkGenNow;
-extern __thread CkGenNow *CkGen_now_ __attribute__((tls_model("initial-exec")));
 
 /** [inline], [local]: begin a call inside its caller. Returns the element's struct if the element
  * lives on this PE and its attributes allow the call now; then the stub calls the handler and

@@ -86,9 +86,9 @@ struct pe {
 
 	/* Written by the PE's own thread only. */
 	struct msgq queue;
+	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
 	struct msg_pool pool;
 	struct csd_room room;
-	uint64_t n_created;                /* counted messages and puts sent, for quiescence */
 	uint64_t n_processed;              /* the same, handled */
 	uint64_t n_dispatched;             /* all messages handled by whole batches */
 	uint32_t armed;                    /* set by a layer: the events for which its `poll` waits wake no

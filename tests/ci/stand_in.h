@@ -258,6 +258,12 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return c;
 }
 
+CkGenOpen CkGen_openAwayClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
+			      size_t size_class)
+{
+	return CkGen_openClass(chare, id, x, entry & ~CKGEN_SEEN, size, size_class);
+}
+
 CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry, size_t size,
 				 size_t size_class)
 {
@@ -568,7 +574,7 @@ void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 static CkGenObj mock_obj = {NULL, {{0, 0, 0}}, {0, 0}, 1};
 static const CkGenCollection mock_last = {UINT64_MAX, 0, 0, 0, NULL, NULL};
 static void *const mock_thread = NULL;
-static CkGenNow mock_now = {NULL, NULL, 0, 0, false, &mock_last, &mock_thread};
+static CkGenNow mock_now = {NULL, NULL, 0, 0, false, &mock_last, &mock_thread, 0, NULL};
 __thread CkGenNow *CkGen_now_ = &mock_now;
 
 void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenFrame *frame)

@@ -384,6 +384,18 @@ CkGenOpen CkGen_openClass(const CkGenChare *chare, uint64_t id, int x, int entry
 	return (CkGenOpen){ payload_of(env), 0 };
 }
 
+CkGenOpen CkGen_openAwayClass(const CkGenChare *chare, uint64_t id, int x, int entry, size_t size,
+			      size_t cls)
+{
+	struct pe *pe = ck_self_calls(chare, entry);
+	struct cmi_msg *m = pe->pool.free[cls];
+
+	if (CSD_UNLIKELY(!m))
+		return open_empty_pool(chare, id, x, entry, size, cls);
+	pe->pool.free[cls] = m->next;
+	return open_away(chare, id, x, pe, open_env(pe, m, entry, size));
+}
+
 CkGenOpen CkGen_openElementClass(const CkGenChare *chare, const CkElement *e, int entry,
 				 size_t size, size_t cls)
 {

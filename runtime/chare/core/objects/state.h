@@ -65,19 +65,20 @@ struct ck_outer {
 
 /** The layer on one PE. Only the PE's thread uses it. */
 struct ck_pe {
-	/* As in CkGenNow: stubs of [inline] entries use these. */
+	/* As in CkGenNow: stubs use these. */
 	struct ck_running now;
 	bool shared;              /* now.env goes to several elements */
 	uint32_t body;            /* entry whose body runs (wait/bodies.c); 0: none */
 	struct collection *last;  /* the one found most recently; at first `none` */
 	struct csd_thread *const *thread; /* pe->thread */
+	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
+	struct msgq *queue;       /* pe->queue, followed by the free messages */
 
 	bool starting;            /* the initproc functions run */
 	void *prepared;           /* payload of the call that is being written (channel/prepare.c); NULL:
 				   * none */
 	struct pup_block *unpacked; /* memory of the running handler's parameters (pup.c) */
 	size_t prio_room;         /* bytes for a wide priority after the next message */
-	uint64_t route;           /* of a message to an element: handler, no flags, this PE */
 	struct idmap colls;       /* by id */
 	uint32_t n_created;       /* collections made by this PE */
 	void *state[CK_PARTS];    /* by part */
@@ -87,7 +88,23 @@ struct ck_pe {
 _Static_assert(offsetof(CkGenNow, entry) == offsetof(struct ck_pe, now.entry) &&
 	       offsetof(CkGenNow, shared) == offsetof(struct ck_pe, shared) &&
 	       offsetof(CkGenNow, last) == offsetof(struct ck_pe, last) &&
-	       offsetof(CkGenNow, thread) == offsetof(struct ck_pe, thread), "stubs look into it");
+	       offsetof(CkGenNow, thread) == offsetof(struct ck_pe, thread) &&
+	       offsetof(CkGenNow, route) == offsetof(struct ck_pe, route) &&
+	       offsetof(CkGenNow, queue) == offsetof(struct ck_pe, queue), "stubs look into it");
+#define CK_QUEUE_AT(field) (offsetof(struct pe, field) - offsetof(struct pe, queue))
+_Static_assert(offsetof(CkGenQueue, head) == CK_QUEUE_AT(queue.plain.head) &&
+	       offsetof(CkGenQueue, tail) == CK_QUEUE_AT(queue.plain.tail) &&
+	       offsetof(CkGenQueue, mixed) == CK_QUEUE_AT(queue.mixed) &&
+	       offsetof(CkGenQueue, n_created) == CK_QUEUE_AT(n_created) &&
+	       offsetof(CkGenQueue, free) == CK_QUEUE_AT(pool.free) &&
+	       (int)MSG_FINE == (int)CKGEN_FINE, "stubs push to it");
+_Static_assert(offsetof(CkGenHead, size) == offsetof(struct ck_env, head.size) &&
+	       offsetof(CkGenHead, route) == offsetof(struct ck_env, head.route) &&
+	       offsetof(CkGenHead, coll) == offsetof(struct ck_env, coll) &&
+	       offsetof(CkGenHead, place) == offsetof(struct ck_env, place) &&
+	       offsetof(CkGenHead, call) == offsetof(struct ck_env, call) &&
+	       offsetof(CkGenHead, refs) == offsetof(struct ck_env, refs_and_refnum) &&
+	       sizeof(CkGenHead) == sizeof(struct ck_env), "stubs fill it");
 
 static inline struct ck_node *ck_node_of(const struct node *node) { return node->layer[CK_SLOT]; }
 static inline struct ck_pe *ck_of(const struct pe *pe) { return pe->layer[CK_SLOT]; }
