@@ -40,4 +40,5 @@ fine-put-instructions 185
 fine-hop-instructions 285
 fine-inline-instructions 75
 fine-values-instructions 72
+fine-section-instructions 134
 END

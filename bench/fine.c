@@ -10,6 +10,8 @@
  *	fine-hop      0     the same when each function makes the next put, passes of the loop included
  *	fine-inline   0     ns of an [inline] call of another element of this PE
  *	fine-values   0     the same with 4 doubles in an array parameter
+ *	fine-section  0     ns an element of a call of a section of 4 elements of this PE; 10 calls are
+ *	                    queued, then all elements get them
  *
  * Instructions: bench/fine.sh has valgrind count them, and tells the series apart by the functions
  * here that are not inlined.
@@ -22,9 +24,12 @@
 #include "fine.decl.h"
 
 enum { CHANNELS = 8, ROUNDS = 7, VALUES = 4, WORDS = 8 };
+enum { MEMBERS = 4, MULTICASTS = 10, BURST = MEMBERS * MULTICASTS };
 
-enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SERIES };
-static const char *const NAME[] = { "fine-put", "fine-hop", "fine-inline", "fine-values" };
+enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SECTIONS, SERIES };
+static const char *const NAME[] = {
+	"fine-put", "fine-hop", "fine-inline", "fine-values", "fine-section"
+};
 
 struct Main {
 	int unused;
@@ -42,6 +47,7 @@ struct Cell {
 	int steps, left, round;
 	double t0, us[ROUNDS];
 	struct pipe pipes[CHANNELS];
+	CProxySection_Cell members; /* cells 1 to MEMBERS */
 };
 
 /* ---- one series after the other ---------------------------------------------------------- */
@@ -69,6 +75,12 @@ static void poke_all_values(Cell *self)
 		Cell_poke_values(other, i, VALUES, v);
 }
 
+static void call_members(Cell *self)
+{
+	for (int i = MULTICASTS; i-- > 0;)
+		Cell_note_section(self->members, i);
+}
+
 /* One for each series, for valgrind to tell them apart. */
 static __attribute__((noinline)) void start_puts(Cell *self) { put_all(self); }
 static __attribute__((noinline)) void start_hops(Cell *self)
@@ -77,9 +89,12 @@ static __attribute__((noinline)) void start_hops(Cell *self)
 }
 static __attribute__((noinline)) void start_pokes(Cell *self) { poke_all(self); }
 static __attribute__((noinline)) void start_values(Cell *self) { poke_all_values(self); }
+static __attribute__((noinline)) void start_sections(Cell *self) { call_members(self); }
 static __attribute__((noinline)) void finish(void) { CkExit(0); }
 
-static void (*const START[])(Cell *) = { start_puts, start_hops, start_pokes, start_values };
+static void (*const START[])(Cell *) = {
+	start_puts, start_hops, start_pokes, start_values, start_sections
+};
 
 static void start_round(Cell *self)
 {
@@ -143,6 +158,20 @@ void Cell_on_poke_values(Cell *self, int left, int n, const double *v)
 		round_done(cell_0());
 }
 
+static __attribute__((noinline)) void members_done(Cell *self)
+{
+	if ((self->left -= BURST) > 0)
+		call_members(self);
+	else
+		round_done(self);
+}
+
+void Cell_on_note(Cell *self, int left)
+{
+	if (!left && Cell_thisIndex(self) == MEMBERS)
+		members_done(cell_0());
+}
+
 void Cell_on_new(Cell *self)
 {
 	(void)self;
@@ -150,6 +179,11 @@ void Cell_on_new(Cell *self)
 
 void Cell_on_start(Cell *self, int n)
 {
+	CkIndex list[MEMBERS];
+
+	for (int i = 0; i < MEMBERS; i++)
+		list[i] = Cell_index(i + 1);
+	self->members = Cell_ckSection(cells, list, MEMBERS);
 	self->steps = n;
 	for (int i = 0; i < CHANNELS; i++) {
 		struct pipe *p = &self->pipes[i];
@@ -163,12 +197,12 @@ void Cell_on_start(Cell *self, int n)
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
-	int n = m->argc > 1 ? (int)bench_number("fine", "steps", m->argv[1], CHANNELS, 100000000)
+	int n = m->argc > 1 ? (int)bench_number("fine", "steps", m->argv[1], BURST, 100000000)
 			    : 200000;
 
 	(void)self;
-	cells = Cell_ckNew(CkDims(2));
-	Cell_start(Cell_at(cells, 0), n / CHANNELS * CHANNELS);
+	cells = Cell_ckNew(CkDims(1 + MEMBERS));
+	Cell_start(Cell_at(cells, 0), n / BURST * BURST);
 }
 
 #include "fine.def.h"

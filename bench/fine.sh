@@ -11,9 +11,10 @@ n=1000
 . "$(dirname "$0")/count.sh"
 
 count --zero-before='Cell_on_start*' --dump-before='start_puts*' --dump-before='start_hops*' --dump-before='start_pokes*' \
-	--dump-before='start_values*' --dump-before='finish*' "$fine" $n
+	--dump-before='start_values*' --dump-before='start_sections*' --dump-before='finish*' "$fine" $n
 results '
 	/^start_puts/ && puts++ { name = "fine-put-instructions" }
 	/^start_hops/ && hops++ { name = "fine-hop-instructions" }
 	/^start_pokes/ && pokes++ { name = "fine-inline-instructions" }
-	/^start_values/ && values++ { name = "fine-values-instructions" }' 4 $n
+	/^start_values/ && values++ { name = "fine-values-instructions" }
+	/^start_sections/ && sections++ { name = "fine-section-instructions" }' 5 $n

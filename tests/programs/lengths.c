@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lengths: calls with arrays of all lengths, past the largest small message, by an element to itself, to the next one, and
- * to one of another collection in turn. Each has its number, and none may be missing. The caller overwrites its arrays
- * as soon as a call returns.
+ * lengths: calls with arrays of all lengths, past the largest small message, by an element to
+ * itself, to the next one, and to one of another collection in turn. Each has its number, and none
+ * may be missing. The caller overwrites its arrays as soon as a call returns.
  *
  *	lengths [wraps]
  */
@@ -13,7 +13,8 @@
 #include "lengths.decl.h"
 
 enum from { OWN, BESIDE, OTHER, FROM };
-enum { PER_PE = 2, BYTES = 300, DOUBLES = 140, PAIRS = 24, STEP = 7, CALLS = BYTES + DOUBLES + PAIRS * PAIRS };
+enum { PER_PE = 2, BYTES = 300, DOUBLES = 140, PAIRS = 24, STEP = 7 };
+enum { CALLS = BYTES + DOUBLES + PAIRS * PAIRS };
 
 struct Main {
 	int ends;
@@ -21,7 +22,7 @@ struct Main {
 
 struct Cell {
 	CProxy_Main home;
-	int n_in, next[FROM];     /* by the caller: this element, the one before, that of the other array */
+	int n_in, next[FROM];     /* by the caller */
 };
 
 /* What stands at k in the call with this number. */

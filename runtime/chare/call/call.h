@@ -30,6 +30,15 @@ extern const struct ck_part call_part, aggregate_part;
 
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
+/** Flags of entries whose calls need more than their parameters. */
+enum { CALL_NOT_PLAIN = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL };
+
+/** Whether neither the entry nor the caller has special demands. */
+static inline bool call_is_plain(const CkGenChare *chare, int entry, const CkEntryOptions *o)
+{
+	return !o && !(chare->entries[entry].flags & CALL_NOT_PLAIN);
+}
+
 /** Make a payload a call of an entry, without options. If a handler sends its own message, the
  * runtime does not free it after the handler. (A message for several elements is copied for each,
  * so a handler can only give away its copy.) */

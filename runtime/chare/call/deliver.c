@@ -233,9 +233,9 @@ enum {
 								      << 24
 };
 
-static void check_entry(struct pe *pe, struct collection *c, struct ck_env *env)
+static inline void check_entry(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	if (env->entry >= c->type->n_entries)
+	if (CSD_UNLIKELY(env->entry >= c->type->n_entries))
 		csd_abort(pe, "message from PE %d calls entry %d of %s; it has %d", env->head.src_pe,
 			  env->entry, c->type->name, c->type->n_entries);
 	if (CSD_UNLIKELY(env->head.size < c->type->entries[env->entry].least || env->call & LOOKED_AT))
@@ -532,6 +532,46 @@ void CkGen_misfit(const void *payload)
 	csd_misfit(pe, &env->head, "a parameter does not lie within it");
 }
 
+/* Whether a call needs nothing but its handler, whatever the element, and all share the message. */
+static inline bool needs_handler_only(struct pe *pe, const struct collection *c,
+				      const struct ck_env *env)
+{
+	return !(c->entries[env->entry].flags & (CKGEN_SPECIAL | CKGEN_MESSAGE)) &&
+	       !(env->flags & CK_ENV_PACKED) && !env_is_special(pe, env);
+}
+
+/* As deliver_checked, of the only element. */
+static void run_alone(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+{
+	run_and_free(pe, obj, env->entry, checked_call(pe, obj->coll, env), env);
+	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
+		call_node_of(pe->node)->behind(pe, obj);
+}
+
+/* The same for each, without asking again. */
+static __attribute__((noinline)) void run_shared(struct pe *pe, struct collection *c,
+						 struct ck_obj **objs, uint64_t n,
+						 struct ck_env *env)
+{
+	const CkGenCall call = checked_call(pe, c, env);
+	struct ck_obj **const end = objs + n;
+
+	call_coll_of(c)->walks++;
+	while (objs < end) {
+		struct ck_obj *obj = *objs++;
+
+		if (CSD_UNLIKELY(!obj))
+			continue;
+		ck_of(pe)->shared = true;
+		run_call(pe, obj, env->entry, call, env);
+		ck_of(pe)->shared = false;
+		if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
+			call_node_of(pe->node)->behind(pe, obj);
+	}
+	call_coll_of(c)->walks--;
+	env_unref(pe, env);
+}
+
 /* All elements share one message; the last holder frees it. */
 static void deliver_shared(struct pe *pe, struct ck_obj **objs, uint64_t n, struct ck_env *env)
 {
@@ -548,14 +588,10 @@ static void deliver_copies(struct pe *pe, struct ck_obj **objs, uint64_t n, stru
 			deliver_to(pe, objs[i], own_copy(pe, env), false);
 }
 
-void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
-		  struct ck_env *env)
+static __attribute__((noinline)) void deliver_each(struct pe *pe, struct collection *c,
+						   struct ck_obj **objs, uint64_t n,
+						   struct ck_env *env)
 {
-	check_entry(pe, c, env);
-	if (n == 1 && objs[0]) {
-		deliver_to(pe, objs[0], env, false);
-		return;
-	}
 	call_coll_of(c)->walks++;
 	if (c->entries[env->entry].flags & CKGEN_MESSAGE)
 		deliver_copies(pe, objs, n, env);
@@ -563,6 +599,22 @@ void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uin
 		deliver_shared(pe, objs, n, env);
 	call_coll_of(c)->walks--;
 	env_unref(pe, env);
+}
+
+void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
+		  struct ck_env *env)
+{
+	check_entry(pe, c, env);
+	const bool simple = needs_handler_only(pe, c, env), alone = n == 1 && objs[0];
+
+	if (CSD_LIKELY(simple && !alone))
+		run_shared(pe, c, objs, n, env);
+	else if (simple)
+		run_alone(pe, objs[0], env);
+	else if (alone)
+		deliver_to(pe, objs[0], env, false);
+	else
+		deliver_each(pe, c, objs, n, env);
 }
 
 /* A copy of a broadcast, as a call of one element. */

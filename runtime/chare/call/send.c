@@ -8,21 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Flags of entries whose calls need more than their parameters. */
-enum { NOT_PLAIN = CKGEN_EXPEDITED | CKGEN_MESSAGE | CKGEN_SPECIAL };
-
-/* Whether neither the entry nor the caller has special demands. */
-static inline bool is_plain(const CkGenChare *chare, int entry, const CkEntryOptions *o)
-{
-	return !o && !(chare->entries[entry].flags & NOT_PLAIN);
-}
-
 static inline struct ck_env *take_env(struct pe *pe, const CkGenChare *chare, int entry,
 				      void *payload, const CkEntryOptions *o)
 {
 	uint8_t flags;
 
-	if (CSD_LIKELY(is_plain(chare, entry, o)))
+	if (CSD_LIKELY(call_is_plain(chare, entry, o)))
 		return call_take_plain(pe, payload, entry);
 	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
 		if (pe->node->check)
@@ -215,7 +206,7 @@ static __attribute__((noinline)) void send_any(const CkGenChare *chare, const Ck
 static inline bool is_plain_message(const struct pe *pe, const CkGenEntry *e,
 				    const struct ck_env *env)
 {
-	return (e->flags & NOT_PLAIN) == CKGEN_MESSAGE && !e->message->pack && !pe->node->check &&
+	return (e->flags & CALL_NOT_PLAIN) == CKGEN_MESSAGE && !e->message->pack && !pe->node->check &&
 	       !(env->head.flags & (CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO));
 }
 
@@ -256,7 +247,7 @@ void CkGen_send(const CkGenChare *chare, const CkElement *e, int entry, void *pa
 	const struct collection *c = ck_of(pe)->last;
 	uint64_t place;
 
-	if (CSD_UNLIKELY(c->id != e->id || !is_plain(chare, entry, NULL) ||
+	if (CSD_UNLIKELY(c->id != e->id || !call_is_plain(chare, entry, NULL) ||
 			 (place = coll_linear(c, e->index)) == UINT64_MAX)) {
 		send_message(chare, e, entry, payload);
 		return;

@@ -118,16 +118,26 @@ static bool takes_at_once(struct pe *pe, const struct collection *c, const struc
 	       (!c->homes.cuts || index_home(pe, c, obj->index) == pe->id);
 }
 
-/* Put the members that take it at once into s->objs, and forward copies to the others. Returns the
- * number of the former. */
+/* The element at this index, if it is found by its place alone, as in element_arrived: it is at
+ * home here, and takes calls. */
+static inline struct ck_obj *member_by_place(const struct collection *c, const CkIndex *index)
+{
+	uint64_t at = (uint32_t)index->v[0] - c->first;
+
+	if (CSD_UNLIKELY(at >= c->n_line) && (at = coll_linear(c, *index) - c->first) >= c->n_here)
+		return NULL;
+	return c->elems[at];
+}
+
+/* Put the members that take it at once into s->objs, after the first n, which are there, and
+ * forward copies to the others. Returns how many are there then. */
 static inline __attribute__((always_inline)) uint64_t
-gather_members(struct pe *pe, struct section *s, const struct section_array *a,
+gather_members(struct pe *pe, struct section *s, const struct section_array *a, uint64_t n,
 	       const struct ck_of_all *of, const struct ck_env *env, bool newborns)
 {
 	struct collection *c = a->coll;
-	uint64_t n = 0;
 
-	for (uint32_t i = a->first; i < a->first + a->n; i++) {
+	for (uint32_t i = a->first + (uint32_t)n; i < a->first + a->n; i++) {
 		const CkIndex index = s->members[i].index;
 		struct ck_obj *obj = c->type->kind == CKGEN_GROUP ? c->elems[0] : coll_local(c, index);
 
@@ -141,11 +151,35 @@ gather_members(struct pe *pe, struct section *s, const struct section_array *a,
 	return n;
 }
 
+static __attribute__((noinline)) uint64_t
+gather_rest(struct pe *pe, struct section *s, const struct section_array *a, uint64_t n,
+	    const struct ck_of_all *of, const struct ck_env *env)
+{
+	return gather_members(pe, s, a, n, of, env, false);
+}
+
+/* Mostly all members are found by their places. */
+static inline uint64_t gather(struct pe *pe, struct section *s, const struct section_array *a,
+			      const struct ck_of_all *of, const struct ck_env *env)
+{
+	const struct collection *c = a->coll;
+	const struct section_member *m = s->members + a->first, *end = m + a->n;
+	struct ck_obj **objs = s->objs;
+
+	while (m < end && (*objs = member_by_place(c, &m->index)) != NULL) {
+		m++;
+		objs++;
+	}
+	if (CSD_LIKELY(m == end))
+		return a->n;
+	return gather_rest(pe, s, a, (uint64_t)(objs - s->objs), of, env);
+}
+
 static __attribute__((noinline, cold)) uint64_t
 gather_past_newborns(struct pe *pe, struct section *s, const struct section_array *a,
 		     const struct ck_of_all *of, const struct ck_env *env)
 {
-	return gather_members(pe, s, a, of, env, true);
+	return gather_members(pe, s, a, 0, of, env, true);
 }
 
 /* Deliver to our members of one array that are at home here; forward copies to the others. */
@@ -153,7 +187,7 @@ static void deliver_to_array(struct pe *pe, struct section *s, const struct sect
 			     const struct ck_of_all *of, struct ck_env *env)
 {
 	const uint64_t n = CSD_UNLIKELY(s->n_newborns) ? gather_past_newborns(pe, s, a, of, env) :
-						      gather_members(pe, s, a, of, env, false);
+						      gather(pe, s, a, of, env);
 
 	if (of->root != pe->id && of->no && n)
 		spans_count(&s->seen, (int)of->root, of->no);
@@ -207,6 +241,23 @@ static void section_deliver(struct pe *pe, struct section *s, struct ck_env *env
 		deliver_to_array(pe, s, &s->arrays[s->n_arrays - 1], &of, env);
 	else
 		env_unref(pe, env);
+	s->n_delivered++;
+	maybe_end(pe, s);
+}
+
+/* The same for a section with members of one array here, which exist, and no new ones. */
+static inline void section_deliver_line(struct pe *pe, struct section *s, struct ck_env *env)
+{
+	const struct section_array *a = s->arrays;
+	struct ck_of_all of;
+
+	take_number(pe, s, env, &of);
+	env->flags &= (uint8_t)~CK_ENV_FORWARDED;
+	const uint64_t n = gather(pe, s, a, &of, env);
+
+	if (CSD_UNLIKELY(of.root != pe->id && of.no && n))
+		spans_count(&s->seen, (int)of.root, of.no);
+	deliver_some(pe, a->coll, s->objs, n, env);
 	s->n_delivered++;
 	maybe_end(pe, s);
 }
@@ -285,6 +336,10 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	if (!passed_on)
 		section_forward(pe, s, env);
+	if (CSD_LIKELY(s->n_arrays == 1 && !s->n_newborns && s->arrays->coll->constructed)) {
+		section_deliver_line(pe, s, env);
+		return;
+	}
 	for (uint32_t i = 0; i < s->n_arrays; i++)
 		if (CSD_UNLIKELY(!coll_there(pe, s->arrays[i].coll))) {
 			coll_wait(s->arrays[i].coll, m);
@@ -439,11 +494,39 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
 
+/* A multicast of the PE that made the section, and of the section that was used last: it exists,
+ * has members here and nowhere else, and nothing keeps its calls back. NULL: any other. */
+static inline struct section *section_here(const struct pe *pe, const CkSection *to)
+{
+	struct section *s = sections_of(pe)->last;
+
+	return s && s->id == to->id && s->n_arrays && !s->tree.n_children &&
+	       s->arrays->coll->id == to->coll && section_root(s->id) == pe->id && lives(s) &&
+	       !call_is_closed(s->arrays->coll) ? s : NULL;
+}
+
+static inline void section_send_here(struct pe *pe, struct section *s, const CkSection *to,
+				     struct ck_env *env)
+{
+	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
+	env->coll = to->coll;
+	env->section.number = to->id;
+	env->section.no = (uint32_t)++s->n_begun;
+	env->call |= (uint32_t)CK_ENV_FORWARDED << 16;
+	s->n_sent++;
+	csd_send_here(pe, &env->head);
+}
+
 void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, void *payload,
 		       const CkEntryOptions *o)
 {
 	struct pe *pe = ck_self_calls(chare, entry);
 
+	if (CSD_LIKELY(call_is_plain(chare, entry, o)) && section_here(pe, s)) {
+		section_send_here(pe, sections_of(pe)->last, s,
+				  call_take_plain(pe, payload, entry));
+		return;
+	}
 	if (CSD_UNLIKELY(!section_is_set(pe, s->id)))
 		unset_call(pe, chare, entry, "call of");
 	struct ck_env *env = call_take(pe, chare, entry, payload, o);

@@ -68,6 +68,7 @@ struct section {
 /** On a PE. */
 struct sections {
 	struct idmap by_id;
+	struct section *last;     /* the one found most recently, or NULL */
 	struct section *mixed;    /* those that may have members of several arrays */
 	uint32_t n_made;          /* sections that this PE made */
 };
@@ -126,8 +127,21 @@ void section_install(struct pe *pe, struct section *s, struct section_list *l);
 /* section_record.c */
 uint64_t section_new_id(struct pe *pe);
 void *section_zeroed(size_t n, size_t bytes);
-struct section *section_find(const struct pe *pe, uint64_t id);
-struct section *section_get(struct pe *pe, uint64_t id);
+struct section *section_search(const struct pe *pe, uint64_t id);
+struct section *section_get_slow(struct pe *pe, uint64_t id);
+static inline struct section *section_find(const struct pe *pe, uint64_t id)
+{
+	struct section *s = sections_of(pe)->last;
+
+	return CSD_LIKELY(s && s->id == id) ? s : section_search(pe, id);
+}
+/** The same; makes it if there is none. */
+static inline struct section *section_get(struct pe *pe, uint64_t id)
+{
+	struct section *s = sections_of(pe)->last;
+
+	return CSD_LIKELY(s && s->id == id) ? s : section_get_slow(pe, id);
+}
 bool section_is_set(const struct pe *pe, uint64_t id);
 _Noreturn void section_unset(struct pe *pe, const char *what);
 /** who: what the section was used for, "PE 2 called Cell::note on it". */

@@ -16,9 +16,13 @@ uint64_t section_new_id(struct pe *pe)
 	return (uint64_t)(uint32_t)pe->id << 32 | ++sections_of(pe)->n_made;
 }
 
-struct section *section_find(const struct pe *pe, uint64_t id)
+struct section *section_search(const struct pe *pe, uint64_t id)
 {
-	return idmap_get(&sections_of(pe)->by_id, id);
+	struct section *s = idmap_get(&sections_of(pe)->by_id, id);
+
+	if (s)
+		sections_of(pe)->last = s;
+	return s;
 }
 
 void *section_zeroed(size_t n, size_t bytes)
@@ -26,9 +30,9 @@ void *section_zeroed(size_t n, size_t bytes)
 	return cmi_alloc_zero(n, bytes, "a section");
 }
 
-struct section *section_get(struct pe *pe, uint64_t id)
+struct section *section_get_slow(struct pe *pe, uint64_t id)
 {
-	struct section *s = section_find(pe, id);
+	struct section *s = section_search(pe, id);
 
 	if (s)
 		return s;
@@ -53,6 +57,8 @@ static void unlist(struct section *s)
 
 void section_free(struct pe *pe, struct section *s)
 {
+	if (sections_of(pe)->last == s)
+		sections_of(pe)->last = NULL;
 	while (s->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&s->waiting));
 	reductions_close(pe, &s->reductions);
