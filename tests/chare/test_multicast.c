@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_multicast.c: a multicast is one message to each PE with members, however many they are, and all of them get it once,
- * in order. PEs count the messages that they handle.
+ * test_multicast.c: a multicast is one message to each PE with members, however many they are, and
+ * all of them get it once, in order. PEs count the messages that they handle.
  */
 #include <stdlib.h>
 
