@@ -12,6 +12,8 @@
  *	fine-values   0     the same with 4 doubles in an array parameter
  *	fine-section  0     ns an element of a call of a section of 4 elements of this PE; 10 calls are
  *	                    queued, then all elements get them
+ *	fine-calls    0     ns of four calls with two ints to another element, whose handler counts them
+ *	fine-count    0     the same by a [count(4)] entry: one handler
  *
  * Instructions: bench/fine.sh has valgrind count them, and tells the series apart by the functions
  * here that are not inlined.
@@ -23,13 +25,12 @@
 #include "ckdirect.h"
 #include "fine.decl.h"
 
-enum { CHANNELS = 8, ROUNDS = 7, VALUES = 4, WORDS = 8 };
+enum { CHANNELS = 8, ROUNDS = 7, VALUES = 4, WORDS = 8, SIDES = 4 };
 enum { MEMBERS = 4, MULTICASTS = 10, BURST = MEMBERS * MULTICASTS };
 
-enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SECTIONS, SERIES };
-static const char *const NAME[] = {
-	"fine-put", "fine-hop", "fine-inline", "fine-values", "fine-section"
-};
+enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SECTIONS, CALLS, COUNTED, SERIES };
+static const char *const NAME[] = { "fine-put", "fine-hop", "fine-inline", "fine-values",
+				    "fine-section", "fine-calls", "fine-count" };
 
 struct Main {
 	int unused;
@@ -45,6 +46,8 @@ struct pipe {
 struct Cell {
 	enum series series;
 	int steps, left, round;
+	int n_in;                 /* calls of the step so far */
+	Cell *other;              /* cell 0, of cell 1 */
 	double t0, us[ROUNDS];
 	struct pipe pipes[CHANNELS];
 	CProxySection_Cell members; /* cells 1 to MEMBERS */
@@ -81,6 +84,23 @@ static void call_members(Cell *self)
 		Cell_note_section(self->members, i);
 }
 
+/* The other element answers when all have come. */
+static void call_sides(Cell *self)
+{
+	CProxyElement_Cell other = Cell_at(cells, 1);
+
+	for (int i = 0; i < SIDES; i++)
+		Cell_side(other, self->left, i);
+}
+
+static void call_counted(Cell *self)
+{
+	CProxyElement_Cell other = Cell_at(cells, 1);
+
+	for (int i = 0; i < SIDES; i++)
+		Cell_counted(other, self->left, i);
+}
+
 /* One for each series, for valgrind to tell them apart. */
 static __attribute__((noinline)) void start_puts(Cell *self) { put_all(self); }
 static __attribute__((noinline)) void start_hops(Cell *self)
@@ -90,11 +110,12 @@ static __attribute__((noinline)) void start_hops(Cell *self)
 static __attribute__((noinline)) void start_pokes(Cell *self) { poke_all(self); }
 static __attribute__((noinline)) void start_values(Cell *self) { poke_all_values(self); }
 static __attribute__((noinline)) void start_sections(Cell *self) { call_members(self); }
+static __attribute__((noinline)) void start_calls(Cell *self) { call_sides(self); }
+static __attribute__((noinline)) void start_counted(Cell *self) { call_counted(self); }
 static __attribute__((noinline)) void finish(void) { CkExit(0); }
 
-static void (*const START[])(Cell *) = {
-	start_puts, start_hops, start_pokes, start_values, start_sections
-};
+static void (*const START[])(Cell *) = { start_puts, start_hops, start_pokes, start_values,
+					 start_sections, start_calls, start_counted };
 
 static void start_round(Cell *self)
 {
@@ -172,9 +193,34 @@ void Cell_on_note(Cell *self, int left)
 		members_done(cell_0());
 }
 
+static void sides_in(Cell *first)
+{
+	if (--first->left == 0)
+		round_done(first);
+	else if (first->series == CALLS)
+		call_sides(first);
+	else
+		call_counted(first);
+}
+
+void Cell_on_side(Cell *self, int step, int side)
+{
+	if (++self->n_in < SIDES)
+		return;
+	self->n_in = 0;
+	sides_in(self->other);
+}
+
+void Cell_on_counted(Cell *self, int step, int n, const Cell_counted_call *calls)
+{
+	if (n != SIDES || calls[0].side + calls[n - 1].side != SIDES - 1)
+		CkAbort("%d calls make a step", n);
+	sides_in(self->other);
+}
+
 void Cell_on_new(Cell *self)
 {
-	(void)self;
+	self->other = Cell_thisIndex(self) ? cell_0() : NULL;
 }
 
 void Cell_on_start(Cell *self, int n)

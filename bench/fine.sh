@@ -11,10 +11,13 @@ n=1000
 . "$(dirname "$0")/count.sh"
 
 count --zero-before='Cell_on_start*' --dump-before='start_puts*' --dump-before='start_hops*' --dump-before='start_pokes*' \
-	--dump-before='start_values*' --dump-before='start_sections*' --dump-before='finish*' "$fine" $n
+	--dump-before='start_values*' --dump-before='start_sections*' --dump-before='start_calls*' \
+	--dump-before='start_counted*' --dump-before='finish*' "$fine" $n
 results '
 	/^start_puts/ && puts++ { name = "fine-put-instructions" }
 	/^start_hops/ && hops++ { name = "fine-hop-instructions" }
 	/^start_pokes/ && pokes++ { name = "fine-inline-instructions" }
 	/^start_values/ && values++ { name = "fine-values-instructions" }
-	/^start_sections/ && sections++ { name = "fine-section-instructions" }' 5 $n
+	/^start_sections/ && sections++ { name = "fine-section-instructions" }
+	/^start_calls/ && calls++ { name = "fine-calls-instructions" }
+	/^start_counted/ && counted++ { name = "fine-count-instructions" }' 7 $n

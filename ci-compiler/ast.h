@@ -71,7 +71,8 @@ enum {
 	CI_WHENIDLE = 1 << 14,
 	CI_ARRIVAL = 1 << 15,
 	CI_CHANNEL = 1 << 16,
-	CI_N_ATTRS = 17,
+	CI_COUNT = 1 << 17,
+	CI_N_ATTRS = 18,
 
 	/* There is no message that calls such an entry method, or one that only its own stub sends. */
 	CI_OWN_CALL = CI_SYNC | CI_LOCAL | CI_WHENIDLE | CI_ARRIVAL,
@@ -127,6 +128,8 @@ struct ci_entry {
 	unsigned attrs;
 	const struct ci_tok *attr_at[CI_N_ATTRS]; /* the word of each attribute that is set */
 	struct ci_expr when, stacksize;
+	struct ci_expr count;       /* [count(n, round)]; check: just n */
+	const struct ci_param *round; /* check: of count; NULL: the reference number */
 	struct ci_sdag *body;       /* a block of Structured Dagger; NULL: the program writes the handler */
 	const struct ci_tok *awaited; /* the first `when` that names it, or NULL; if set, it has no handler */
 	struct ci_type answer;      /* what the handler returns: void unless [sync] or [local] */

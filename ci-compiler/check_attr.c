@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check_attr.c: checks which attributes of an entry method go together, and on which chares and
- * with which parameters; also the condition of [when] and the answer of [sync] and [local].
+ * with which parameters; also the condition of [when], the number of [count], and the answer of
+ * [sync] and [local].
  *
  * Most of it is tables: to add an attribute, add its lines there.
  */
@@ -12,7 +13,7 @@
 static const char *const names[CI_N_ATTRS] = {
 	"reductiontarget", "expedited", "notrace", "threaded", "stacksize", "sync", "when",
 	"inline", "local", "exclusive", "immediate", "createhere", "createhome", "aggregate",
-	"whenidle", "arrival", "channel"
+	"whenidle", "arrival", "channel", "count"
 };
 
 static unsigned lowest(unsigned flags)
@@ -47,7 +48,11 @@ static const struct conflict conflicts[] = {
 	{CI_ARRIVAL, ~(unsigned)(CI_ARRIVAL | CI_NOTRACE),
 	 "keep one: an [arrival] entry method is called when a put has come through a channel; there is "
 	 "no message"},
-	{CI_CHANNEL, ~(unsigned)(CI_CHANNEL | CI_REDUCTION_TARGET),
+	{CI_COUNT, CI_SYNC | CI_INLINE | CI_LOCAL | CI_THREADED | CI_WHEN | CI_AGGREGATE |
+	 CI_REDUCTION_TARGET | CI_EXCLUSIVE | CI_IMMEDIATE,
+	 "keep one: the handler of a [count] entry method runs once for several calls, none of "
+	 "which it answers"},
+	{CI_CHANNEL, ~(unsigned)(CI_CHANNEL | CI_REDUCTION_TARGET | CI_COUNT),
 	 "keep one: a [channel] entry method is called plainly, and its calls that repeat need no message"},
 	{CI_LOCAL, CI_SYNC | CI_INLINE | CI_THREADED | CI_WHEN | CI_EXPEDITED | CI_AGGREGATE |
 	 CI_REDUCTION_TARGET | CI_CREATEHERE | CI_CREATEHOME | CI_IMMEDIATE,
@@ -109,6 +114,8 @@ static const struct { unsigned flag, kinds; const char *help, *why; } places[] =
 	 "is for an array, whose elements are the ends of named channels"},
 	{CI_CHANNEL, 1 << CI_ARRAY, "remove it",
 	 "is for an array, whose elements call each other again and again"},
+	{CI_COUNT, ~(1u << CI_NODEGROUP), "move it into a group or an array, or count in the handler",
+	 "is not for a nodegroup, whose calls several PEs handle at once"},
 	{CI_LOCAL, COLLECTIONS, "remove it: the chare may live on any PE",
 	 "is for an array, a group or a nodegroup"},
 };
@@ -137,10 +144,11 @@ static bool check_places(struct checker *c, const struct ci_chare *chare, const 
 static bool check_params(struct checker *c, const struct ci_entry *e, const struct ci_param *q)
 {
 	static const unsigned no_message = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_CHANNEL;
-	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC | CI_CHANNEL;
+	static const unsigned no_result = CI_INLINE | CI_LOCAL | CI_AGGREGATE | CI_WHEN | CI_SYNC |
+					  CI_CHANNEL | CI_COUNT;
 	static const unsigned no_nocopy = CI_LOCAL | CI_AGGREGATE | CI_REDUCTION_TARGET | CI_CHANNEL;
 	const char *word = q->posted ? "nocopypost" : "nocopy";
-	const unsigned no_posted = q->posted ? CI_INLINE : 0;
+	const unsigned no_posted = q->posted ? CI_INLINE | CI_COUNT : 0;
 	unsigned bad = 0;
 
 	if (q->kind == CI_PARAM_NOCOPY && e->ctor) {
@@ -153,7 +161,7 @@ static bool check_params(struct checker *c, const struct ci_entry *e, const stru
 		return refuse(c, e, bad, "write the message's members as parameters",
 			      "cannot be combined with a message: these calls send none");
 	if (q->kind == CI_PARAM_REDUCTION && (bad = e->attrs & no_result) != 0)
-		return refuse(c, e, bad, bad & (CI_WHEN | CI_SYNC) ?
+		return refuse(c, e, bad, bad & (CI_WHEN | CI_SYNC | CI_COUNT) ?
 			      "write CkDataMsg *m, which is a message" : "remove it",
 			      "cannot be combined with CkReductionMsg, which belongs to the runtime");
 	if (q->kind == CI_PARAM_NOCOPY && (bad = e->attrs & (no_nocopy | no_posted)) != 0)
@@ -212,23 +220,46 @@ static bool check_condition_name(struct checker *c, const struct ci_entry *e,
 				      t->s));
 }
 
+/* The count is evaluated when the first call of a round comes, so it may use what all calls of the
+ * round have in common. */
+static bool check_count_name(struct checker *c, const struct ci_entry *e, const struct ci_tok *t)
+{
+	const struct ci_param *q = check_find_param(e, t->s);
+
+	if (q == NULL || q == e->round || strcmp(t[-1].s, ".") == 0 || strcmp(t[-1].s, "->") == 0)
+		return check_condition_name(c, e, t);
+	return condition_error(c, t, q->kind == CI_PARAM_VALUE && strcmp(q->type.text, "int") == 0 ?
+			       ci_fmt(c->ci, "if it is the number of the round, name it last: [count(4, %s)]", t->s) :
+			       "it may use the chare, as in self->n, and the number of the round",
+			       ci_fmt(c->ci, "a count cannot use '%s': it may differ between the calls of a round",
+				      t->s));
+}
+
+static bool check_name(struct checker *c, const struct ci_entry *e, const struct ci_tok *t)
+{
+	return e->attrs & CI_COUNT ? check_count_name(c, e, t) : check_condition_name(c, e, t);
+}
+
 static bool check_condition_token(struct checker *c, const struct ci_entry *e,
 				  const struct ci_tok *t)
 {
+	const bool count = e->attrs & CI_COUNT;
 	bool twice = (*t->s == '+' || *t->s == '-') && t->len == 1 && strcmp(t->s, t[1].s) == 0 &&
 		     adjacent(t);
 
 	if (t->kind == TOK_NAME)
-		return check_condition_name(c, e, t);
+		return check_name(c, e, t);
 	if (strcmp(t->s, "=") == 0 || twice)
 		return condition_error(c, t, twice ? "change it in the handler" :
 				       "write == to compare; change it in the handler",
+				       count ? "a count must not change anything: it says how many calls a round has" :
 				       "a condition must not change anything: it is evaluated again and "
 				       "again");
 	if (t->kind == TOK_DIRECTIVE || (t->kind == TOK_BAD && *t->s != '\'') ||
 	    strcmp(t->s, ";") == 0 || strcmp(t->s, "{") == 0 || strcmp(t->s, "}") == 0)
 		return condition_error(c, t, NULL,
-				       ci_fmt(c->ci, "'%.40s' is not allowed in a condition", t->s));
+				       ci_fmt(c->ci, "'%.40s' is not allowed in a %s", t->s,
+					      count ? "count" : "condition"));
 	return true;
 }
 
@@ -240,6 +271,60 @@ static bool check_condition(struct checker *c, const struct ci_entry *e)
 		return condition_error(c, e->when.to, "write the condition: [when(n == self->n)]",
 				       "the condition is empty");
 	for (const struct ci_tok *t = e->when.from; t != e->when.to; t++) {
+		if (!check_condition_token(c, e, t))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the count ------------------------------------------------------------------------------ */
+
+/* The last comma outside of parentheses, or NULL. */
+static const struct ci_tok *last_comma(const struct ci_expr *x)
+{
+	const struct ci_tok *comma = NULL;
+	int depth = 0;
+
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
+		depth += strcmp(t->s, "(") == 0 || strcmp(t->s, "[") == 0;
+		depth -= strcmp(t->s, ")") == 0 || strcmp(t->s, "]") == 0;
+		if (depth == 0 && strcmp(t->s, ",") == 0)
+			comma = t;
+	}
+	return comma;
+}
+
+/* [count(n, round)]: split off the name of the parameter that numbers the rounds. */
+static bool take_round(struct checker *c, struct ci_entry *e)
+{
+	const struct ci_tok *comma = last_comma(&e->count);
+	const struct ci_param *q = NULL;
+
+	if (comma == NULL)
+		return true;
+	if (comma + 2 == e->count.to)
+		q = check_find_param(e, comma[1].s);
+	if (q == NULL || q->kind != CI_PARAM_VALUE || q->type.stars != 0 ||
+	    strcmp(q->type.text, "int") != 0)
+		return condition_error(c, comma + 1 != e->count.to ? comma + 1 : comma,
+				       "name a parameter that is an int, as in '[count(n, iter)] void f(int iter)'; "
+				       "without one, the reference number numbers the rounds",
+				       "this is not the number of a round");
+	e->round = q;
+	e->count.to = comma;
+	return true;
+}
+
+static bool check_count(struct checker *c, struct ci_entry *e)
+{
+	if (!(e->attrs & CI_COUNT))
+		return true;
+	if (!take_round(c, e))
+		return false;
+	if (e->count.from == e->count.to)
+		return condition_error(c, e->count.to, "write how many calls a round has: [count(self->n)]",
+				       "the count is empty");
+	for (const struct ci_tok *t = e->count.from; t != e->count.to; t++) {
 		if (!check_condition_token(c, e, t))
 			return false;
 	}
@@ -329,5 +414,6 @@ bool check_attributes(struct checker *c, const struct ci_chare *chare, struct ci
 		if (!check_params(c, e, q))
 			return false;
 	}
-	return check_whenidle(c, e) && check_arrival(c, e) && check_condition(c, e) && check_answer(c, e);
+	return check_whenidle(c, e) && check_arrival(c, e) && check_condition(c, e) && check_count(c, e) &&
+	       check_answer(c, e);
 }

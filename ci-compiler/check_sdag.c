@@ -31,13 +31,16 @@ static const struct ci_tok *has_any(const struct ci_entry *e, unsigned attrs)
 static void check_body(struct checker *c, const struct ci_chare *chare, struct ci_entry *e)
 {
 	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE | CI_WHENIDLE |
-			    CI_ARRIVAL;
+			    CI_ARRIVAL | CI_COUNT;
 	const struct ci_tok *at = has_any(e, no);
 
 	if (chare->kind == CI_NODEGROUP)
 		refuse(c, e, e->tok, "write the body in a group; or the handler in C",
 		       "a nodegroup's branch serves several PEs at once, so its entry methods "
 		       "have no bodies here");
+	else if (at != NULL && e->attrs & CI_COUNT)
+		refuse(c, e, at, "write the handler in C, and have it call an entry method with a body",
+		       ci_fmt(c->ci, "[%s] cannot be combined with a body", at->s));
 	else if (at != NULL)
 		refuse(c, e, at, "remove it: a body returns to its caller at once, and answers "
 		       "through a CkCallback parameter",
@@ -51,7 +54,7 @@ static void check_body(struct checker *c, const struct ci_chare *chare, struct c
 static void check_awaited(struct checker *c, struct ci_entry *e)
 {
 	const unsigned no = CI_SYNC | CI_INLINE | CI_LOCAL | CI_EXCLUSIVE | CI_IMMEDIATE |
-			    CI_THREADED | CI_STACKSIZE | CI_WHEN | CI_WHENIDLE | CI_ARRIVAL;
+			    CI_THREADED | CI_STACKSIZE | CI_WHEN | CI_WHENIDLE | CI_ARRIVAL | CI_COUNT;
 	const struct ci_tok *at = has_any(e, no);
 
 	if (at != NULL)

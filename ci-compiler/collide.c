@@ -61,7 +61,7 @@ enum {
 /* What an entry method has. */
 enum {
 	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32, IDLE = 64, ARRIVAL = 128,
-	PREPARED = 256,
+	PREPARED = 256, COUNTED = 512,
 };
 
 static unsigned parts_of(const struct ci_chare *c, const struct ci_entry *e)
@@ -69,7 +69,7 @@ static unsigned parts_of(const struct ci_chare *c, const struct ci_entry *e)
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_is_target(e) ? CALLBACK : 0u) |
 	       (e->attrs & CI_SYNC ? SYNC : e->attrs & CI_ARRIVAL ? 0u : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u) |
 	       (e->attrs & CI_WHENIDLE ? IDLE : 0u) | (e->attrs & CI_ARRIVAL ? ARRIVAL : 0u) |
-	       (gen_prepares(c, e) ? PREPARED : 0u);
+	       (gen_prepares(c, e) ? PREPARED : 0u) | (gen_has_call_struct(e) ? COUNTED : 0u);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -88,6 +88,7 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		{"_", "_reduced", ANY, ARRIVAL, "makes the receiving ends of several channels of '%s'"},
 		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_prepare", ARRAY, PREPARED, "prepares a call of '%s'"},
+		{"_", "_call", ANY, COUNTED, "has the parameters of a call of '%s'"},
 		{"_", "_opt", ANY, SEND, "calls '%s' with options"},
 		{"_", "_all", COLLECTION, SEND, "calls '%s' of all elements"},
 		{"_", "_all_opt", COLLECTION, SEND, "calls '%s' of all elements with options"},

@@ -58,6 +58,18 @@ const char *gen_param_type(struct ci *ci, const struct ci_param *q, bool handler
 /** e has a body, or a `when` waits for it: the program writes no handler for it. */
 bool gen_is_sdag(const struct ci_entry *e);
 
+/** What a stub adds to e's number: " | CKGEN_SEEN" if delivery keeps its calls, or hands them to a
+ * body. */
+const char *gen_seen(const struct ci_entry *e);
+
+/** A callback with data calls ck_reduced_X_f, not ck_call_X_f. */
+bool gen_is_reduced(const struct ci_entry *e);
+
+/** [count]: the calls have parameters besides the round's number, so there is a struct X_f_call. */
+bool gen_has_call_struct(const struct ci_entry *e);
+/** Print the head of its handler. */
+void gen_counted_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+
 /** The handler's return type as it stands before a name: "void ", "Block *". */
 const char *gen_answer(struct ci *ci, const struct ci_entry *e);
 

@@ -182,6 +182,25 @@ static void message(struct ci_out *o, const struct ci_message *x)
 
 /* ---- chares --------------------------------------------------------------------------------- */
 
+/* [count]: the struct of one call, and the handler. */
+static void counted_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *x = ci_fmt(o->ci, "%s_%s_call", c->name, e->name);
+
+	if (gen_has_call_struct(e)) {
+		ci_put(o, "typedef struct %s {", x);
+		for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
+			if (q != e->round)
+				ci_put(o, " %s%s;", gen_param_type(o->ci, q, true), q->name);
+		}
+		ci_put(o, " } %s;\n", x);
+	}
+	if (gen_has_user_type(e))
+		ci_put_line(o, e->tok);
+	gen_counted_handler(o, c, e);
+	ci_put(o, ";\n");
+}
+
 static void handlers(struct ci_out *o, const struct ci_chare *c)
 {
 	bool lines = false;
@@ -205,6 +224,10 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 		}
 		if (gen_is_sdag(e) && !user)
 			continue;
+		if (e->attrs & CI_COUNT) {
+			counted_handler(o, c, e);
+			continue;
+		}
 		if (user && gen_count_posted(e) != 0)
 			ci_put_line(o, e->tok);
 		ci_put(o, gen_is_sdag(e) ? "%sck_types_%s_%s(%s *self" : "%s%s_on_%s(%s *self",

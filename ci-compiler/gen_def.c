@@ -176,7 +176,7 @@ static void open_element(struct ci_out *o, const struct ci_chare *c, const struc
 		ci_put(o, ");\n");
 	} else {
 		ci_put(o, "\t\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, &ck_to.ck, %d%s, %s);\n\n",
-		       gen_open_kind(e), c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", e->params == NULL ? "0" :
+		       gen_open_kind(e), c->name, e->number, gen_seen(e), e->params == NULL ? "0" :
 		       ci_fmt(o->ci, "sizeof(struct ck_args_%s_%s)", c->name, e->name));
 		if (e->params != NULL) {
 			ci_put(o, "\t\tck_fill_%s_%s(ck_c.payload", c->name, e->name);
@@ -215,7 +215,7 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, ")\n{\n");
 	inline_call(o, c, e, true);
 	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d%s, ",
-	       batch ? "Aggregate" : "", c->name, e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "");
+	       batch ? "Aggregate" : "", c->name, e->number, gen_seen(e));
 	if (e->params != NULL && batch)
 		ci_put(o, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s));\n\n",
 		       c->name, e->name, c->name, e->name);
@@ -476,6 +476,7 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 		{CI_WHEN, "WHEN"}, {CI_EXCLUSIVE, "EXCLUSIVE"}, {CI_IMMEDIATE, "IMMEDIATE"},
 		{CI_CREATEHERE, "CREATEHERE"}, {CI_CREATEHOME, "CREATEHOME"},
 		{CI_AGGREGATE, "AGGREGATE"}, {CI_NOTRACE, "NOTRACE"}, {CI_ARRIVAL, "ARRIVAL"},
+		{CI_COUNT, "COUNT"},
 	};
 	const char *s = "";
 
@@ -567,11 +568,11 @@ static const char *entry_least(struct ci *ci, const struct ci_chare *c, const st
 	       ci_fmt(ci, "CKGEN_HEAD + sizeof(struct ck_args_%s_%s)", c->name, e->name);
 }
 
-/* The last column: the text of the condition, for reports about calls that wait. */
+/* The text of the condition, for reports about calls that wait. */
 static void entry_condition(struct ci_out *o, const struct ci_entry *e)
 {
 	if (!(e->attrs & CI_WHEN)) {
-		ci_put(o, "\t NULL},\n");
+		ci_put(o, "\t NULL,");
 		return;
 	}
 	ci_put(o, "\t \"");
@@ -582,7 +583,7 @@ static void entry_condition(struct ci_out *o, const struct ci_entry *e)
 		for (const char *c = t->s; *c; c++)
 			ci_put(o, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
 	}
-	ci_put(o, "\"},\n");
+	ci_put(o, "\",");
 }
 
 /* All columns stand in the order of CkGenEntry, since C++17 has no designated initializers. */
@@ -592,7 +593,7 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 
 	ci_put(o, "\t{\"%s\", %s, %s,\n", e->ctor ? c->name : e->name,
 	       function(o->ci, !(e->attrs & CI_OWN_CALL & ~(unsigned)CI_ARRIVAL), "ck_call", c, e),
-	       function(o->ci, gen_has_cb(e), gen_takes_built_in(e) ? "ck_call" : "ck_reduced", c, e));
+	       function(o->ci, gen_has_cb(e), gen_is_reduced(e) ? "ck_reduced" : "ck_call", c, e));
 	entry_call(o, e);
 	entry_answer(o, c, e);
 	ci_put(o, "\t %s, %s, %s,\n", gen_has_number(e) ? function(o->ci, true, "ck_number", c, e) :
@@ -602,6 +603,7 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, "\t %s, %s, %s,\n", entry_least(o->ci, c, e), gen_fits(o->ci, c, e),
 	       function(o->ci, gen_has_came(c, e), "ck_came", c, e));
 	entry_condition(o, e);
+	ci_put(o, " %s},\n", function(o->ci, e->attrs & CI_COUNT, "&ck_counted", c, e));
 }
 
 static void chare_table(struct ci_out *o, const struct ci_chare *c)

@@ -227,7 +227,7 @@ static void open_call(struct ci_out *o, const struct ci_chare *c, const struct c
 		to = ci_fmt(o->ci, "%s->id, %s->index.v[0]", to, to);
 	ci_put(o, "\tck_c = CkGen_open%s(&ck_chare_%s, %s, %d%s, %s);\n\tck_m = ck_c.payload;\n",
 	       gen_sends_line(c, e) ? "Away" : one_number ? "" : gen_open_kind(e), c->name, to,
-	       e->number, gen_is_sdag(e) ? " | CKGEN_SEEN" : "", bytes);
+	       e->number, gen_seen(e), bytes);
 }
 
 /* Or else leave it to ck_open_X_f. */
@@ -504,6 +504,10 @@ static void trampoline_head(struct ci_out *o, const char *what, const struct ci_
 
 static void handler_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
+	if (e->attrs & CI_COUNT) {
+		ci_put(o, "\tck_take_%s_%s((%s_%s_call *)ck_self", c->name, e->name, c->name, e->name);
+		return;
+	}
 	if (gen_is_sdag(e) && e->params == NULL) {
 		ci_put(o, "\t(void)(ck_self");
 		return;
@@ -739,7 +743,8 @@ static bool is_marshalled(const struct ci_chare *c, const struct ci_entry *e)
 /* Delivery must see one of its attributes. */
 static bool is_seen(const struct ci_entry *e)
 {
-	return (e->attrs & (CI_OWN_CALL | CI_THREADED | CI_WHEN)) != 0 || e->awaited != NULL || e->body != NULL ||
+	return (e->attrs & (CI_OWN_CALL | CI_THREADED | CI_WHEN | CI_COUNT)) != 0 ||
+	       e->awaited != NULL || e->body != NULL ||
 	       gen_count_nocopy(e) != 0 || gen_has_pup(e);
 }
 
@@ -851,6 +856,88 @@ static void post(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	}
 	ci_put(o, "}\n\n");
 	post_table(o, c, e);
+}
+
+/* ---- [count] -------------------------------------------------------------------------------- */
+
+/* Print the function that writes a pointer to a call's message. */
+static void counted_message(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *type = e->params->type.text;
+
+	trampoline_head(o, "unpack", c, e);
+	ci_put(o, "\tck_message_%s((%s *)ck_m);\n\t*(%s **)ck_self = (%s *)ck_m;\n}\n\n", type,
+	       type, type, type);
+}
+
+/* Print the function that writes a call's parameters to an X_f_call. */
+static void counted_values(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static void ck_take_%s_%s(%s_%s_call *ck_to", c->name, e->name, c->name, e->name);
+	gen_handler_params(o, e, ", ");
+	ci_put(o, ")\n{\n");
+	for (const struct ci_param *q = e->params; q != NULL; q = q->next)
+		ci_put(o, q == e->round ? "\t(void)%s;\n" : "\tck_to->%s = %s;\n", q->name, q->name);
+	ci_put(o, "}\n\n");
+	trampoline_head(o, "unpack", c, e);
+	call_marshalled(o, c, e);
+}
+
+/* Print the function that says how many calls a round has. */
+static void counted_round(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *number = e->round != NULL ? e->round->name : "ck_number";
+
+	ci_put(o, "static int ck_count_%s_%s(const void *ck_self, int %s)\n{\n", c->name, e->name,
+	       number);
+	ci_put(o, "\tconst %s *self = (const %s *)ck_self;\n\n", c->name, c->name);
+	ci_put(o, "\t(void)self;\n\treturn CkGen_count(self, %d, %s, (long long)(\n", e->number, number);
+	ci_put_line(o, e->count.from);
+	gen_text(o, &e->count);
+	ci_put(o, "));\n");
+	ci_put_line_back(o);
+	ci_put(o, "}\n\n");
+}
+
+/* The type of what a handler gets for each call: "X_f_call", "M *", or NULL. */
+static const char *counted_type(struct ci *ci, const struct ci_chare *c, const struct ci_entry *e)
+{
+	if (gen_takes_message(e))
+		return ci_fmt(ci, "%s *", e->params->type.text);
+	return gen_has_call_struct(e) ? ci_fmt(ci, "%s_%s_call", c->name, e->name) : NULL;
+}
+
+/* Print what runs a round's handler. */
+static void counted_run(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *type = counted_type(o->ci, c, e);
+
+	trampoline_head(o, "call", c, e);
+	ci_put(o, "\tconst CkGenRound *ck_r = (const CkGenRound *)ck_m;\n\n");
+	ci_put(o, "\t%s_on_%s((%s *)ck_self, ck_r->number, ck_r->n", c->name, e->name, c->name);
+	if (type != NULL)
+		ci_put(o, ", (%s%s *)ck_r->calls", gen_takes_message(e) ? "" : "const ", type);
+	ci_put(o, ");\n}\n\n");
+}
+
+static void counted(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *x = ci_fmt(o->ci, "%s_%s", c->name, e->name);
+	const char *type = counted_type(o->ci, c, e);
+
+	if (gen_takes_message(e))
+		counted_message(o, c, e);
+	else if (type != NULL)
+		counted_values(o, c, e);
+	counted_round(o, c, e);
+	counted_run(o, c, e);
+	ci_put(o, "static const CkGenCount ck_counted_%s = {\n\tck_count_%s, ", x, x);
+	if (e->round != NULL)
+		ci_put(o, "CKGEN_HEAD + (int)offsetof(struct ck_args_%s, %s), ", x, e->round->name);
+	else
+		ci_put(o, "CKGEN_REFNUM_AT, ");
+	ci_put(o, "%s, %s\n};\n\n", type != NULL ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
+	       type != NULL ? ci_fmt(o->ci, "sizeof(%s)", type) : "0");
 }
 
 /* Print the trampoline, which takes the payload and calls the handler. */
@@ -1005,13 +1092,16 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 		post(o, c, e);
 	if (gen_is_sdag(e))
 		gen_inputs(o, c, e);
-	call(o, c, e);
+	if (e->attrs & CI_COUNT)
+		counted(o, c, e);
+	else
+		call(o, c, e);
 	if (gen_has_came(c, e))
 		came(o, c, e);
 	if (gen_has_number(e))
 		number(o, c, e);
 	if (e->attrs & CI_WHEN)
 		condition(o, c, e);
-	if (gen_has_cb(e) && !gen_takes_built_in(e))
+	if (gen_is_reduced(e))
 		reduced(o, c, e);
 }

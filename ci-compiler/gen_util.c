@@ -220,6 +220,33 @@ bool gen_is_sdag(const struct ci_entry *e)
 	return e->body != NULL || e->awaited != NULL;
 }
 
+const char *gen_seen(const struct ci_entry *e)
+{
+	return gen_is_sdag(e) || (e->attrs & CI_COUNT) ? " | CKGEN_SEEN" : "";
+}
+
+bool gen_is_reduced(const struct ci_entry *e)
+{
+	return gen_has_cb(e) && !gen_takes_built_in(e) && !(e->attrs & CI_COUNT);
+}
+
+bool gen_has_call_struct(const struct ci_entry *e)
+{
+	if (!(e->attrs & CI_COUNT) || gen_takes_message(e))
+		return false;
+	return e->params != NULL && (e->params != e->round || e->params->next != NULL);
+}
+
+void gen_counted_handler(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "void %s_on_%s(%s *self, int number, int n", c->name, e->name, c->name);
+	if (gen_takes_message(e))
+		ci_put(o, ", %s **messages", e->params->type.text);
+	else if (gen_has_call_struct(e))
+		ci_put(o, ", const %s_%s_call *calls", c->name, e->name);
+	ci_put(o, ")");
+}
+
 bool gen_only_values(const struct ci_entry *e)
 {
 	for (const struct ci_param *q = e->params; q != NULL; q = q->next) {
@@ -236,7 +263,8 @@ bool gen_is_line(const struct ci_chare *c)
 
 bool gen_opens(const struct ci_chare *c, const struct ci_entry *e)
 {
-	const unsigned may = CI_REDUCTION_TARGET | CI_INLINE | (gen_is_sdag(e) ? 0 : CI_AGGREGATE);
+	const unsigned may = CI_REDUCTION_TARGET | CI_INLINE | CI_COUNT |
+			     (gen_is_sdag(e) ? 0 : CI_AGGREGATE);
 
 	return gen_is_line(c) && gen_has_stub(e) && gen_only_values(e) && (e->attrs & ~may) == 0;
 }
@@ -254,7 +282,7 @@ static bool is_copied(const struct ci_entry *e)
 bool gen_opens_element(const struct ci_chare *c, const struct ci_entry *e)
 {
 	return c->kind == CI_ARRAY && gen_has_stub(e) && !gen_opens(c, e) && is_copied(e) &&
-	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL | CI_INLINE)) == 0;
+	       (e->attrs & ~(unsigned)(CI_REDUCTION_TARGET | CI_CHANNEL | CI_INLINE | CI_COUNT)) == 0;
 }
 
 bool gen_sends_line(const struct ci_chare *c, const struct ci_entry *e)

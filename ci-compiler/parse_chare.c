@@ -10,7 +10,7 @@
  *   stacksize  := 'stacksize' '=' length
  *   body       := Structured Dagger: parse_sdag.c
  *   attributes := '[' attribute { ',' attribute } ']'
- *   attribute  := name | stacksize | ( 'when' | 'aggregate' ) '(' anything ')'
+ *   attribute  := name | stacksize | ( 'when' | 'count' | 'aggregate' ) '(' anything ')'
  *
  * The parser knows the names of what Charm++ has and ckci lacks, so that its error says what to write
  * instead.
@@ -38,6 +38,7 @@ static const struct attribute attributes_known[] = {
 	{"whenidle", CI_WHENIDLE, NULL},
 	{"arrival", CI_ARRIVAL, NULL},
 	{"channel", CI_CHANNEL, NULL},
+	{"count", CI_COUNT, NULL},
 	{"inline", CI_INLINE, NULL},
 	{"local", CI_LOCAL, NULL},
 	{"exclusive", CI_EXCLUSIVE, NULL},
@@ -118,8 +119,10 @@ static bool attribute_value(struct parser *p, struct ci_entry *e, const struct c
 		return p_stacksize(p, &e->stacksize);
 	if (flag == CI_WHEN && !p_is(p, "("))
 		return p_unexpected(p, "'('", "write the condition: [when(n == self->n)]");
+	if (flag == CI_COUNT && !p_is(p, "("))
+		return p_unexpected(p, "'('", "write how many calls a round has: [count(self->n)]");
 	if (p_is(p, "("))
-		return attribute_text(p, flag == CI_WHEN ? &e->when : &ignored);
+		return attribute_text(p, flag == CI_WHEN ? &e->when : flag == CI_COUNT ? &e->count : &ignored);
 	if (!p_is(p, "="))
 		return true;
 	if (!e->bad)

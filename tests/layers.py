@@ -46,7 +46,7 @@ ROOMS = {
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],
-    'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/along',
+    'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/rounds', 'wait/along',
                       'create', 'place/record', 'place/move', 'place/bulk', 'place',
                       'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
                       'kinds', 'kinds/nodegroup', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace'],

@@ -52,6 +52,8 @@ enum {
 
 	CKGEN_ARRIVAL = 0x20000,   /* [arrival]: no message calls it. `call` gets a pointer to the tag */
 
+	CKGEN_COUNT = 0x40000,     /* [count(n)]: has `count`. `call` gets a CkGenRound */
+
 	CKGEN_SEEN = 0x100000,     /* beside an entry's number in CkGen_open: delivery must check its
 				    * attributes */
 };
@@ -103,6 +105,25 @@ typedef struct CkGenPost {
 	const char *const *names;
 } CkGenPost;
 
+/** [count(n)]: the handler is called once for n calls with the same number. */
+typedef struct CkGenCount {
+	int (*count)(const void *self, int number); /* n of the round; by CkGen_count */
+	int number_at;             /* offset of the call's number in the message; CKGEN_REFNUM_AT: it is the
+				    * reference number */
+	CkGenCall take;            /* write a call's parameters to `self`, an X_f_call; of a message entry
+				    * a pointer to the message. NULL: there is nothing to write */
+	size_t bytes;              /* of what it writes */
+} CkGenCount;
+
+/** The calls of a round, for its handler. */
+typedef struct CkGenRound {
+	int number, n;
+	void *calls;               /* [n], each as `take` writes it */
+} CkGenRound;
+
+/** n, which is that of a round of this entry. Aborts if it is no count. */
+int CkGen_count(const void *self, int entry, int number, long long n);
+
 /** An entry method. Aligned, so that its size is a power of two: each call finds its entry by a
  * shift. */
 typedef struct __attribute__((aligned(16))) CkGenEntry {
@@ -129,6 +150,7 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	CkGenCall came;            /* `call` for a plain call from another process with more than values:
 				    * checks `fits`, and calls CkGen_misfit if false. NULL: only with delivery */
 	const char *when_text;     /* CKGEN_WHEN: the condition as the program has it */
+	const CkGenCount *count;   /* CKGEN_COUNT */
 } CkGenEntry;
 
 typedef enum CkGenKind {

@@ -122,7 +122,7 @@ JOBS = [
     tested('fence'), tested('qd'), tested('scan'), tested('chares'), tested('early'), tested('callbacks'),
     tested('cb_message'), tested('messages'), tested('params'), tested('packed'), tested('pups'),
     tested('nocopy'), tested('getput'), tested('getput', CK_SHARE='0'), tested('getput', CK_CHECK='1'),
-    tested('post'), tested('lend'), tested('sync'), tested('when'), tested('whenidle'), tested('sdag'),
+    tested('post'), tested('lend'), tested('sync'), tested('when'), tested('whenidle'), tested('sdag'), tested('counted'),
     tested('prio'), tested('prio2'), tested('refnum'), tested('readonlies'), tested('converse'),
     tested('mixed', CK_CHECK='1'), tested('order', CK_RANDOM_QUEUE='5'), tested('params', CK_STATS='1'),
     tested('broadcast', CK_FLOW_BYTES='20000', CK_SHARE='0'), tested('print'),

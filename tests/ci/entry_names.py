@@ -38,6 +38,7 @@ ENTRIES = [
     ("asked", "[sync] int asked(int k)", ()),
     ("cond", "[when(k == self->member)] void cond(int k)", ("nodegroup",)),
     ("local", "[local] int local(int k)", SINGLE),
+    ("counted", "[count(2)] void counted(int n)", ("nodegroup",)),
     ("idle", "[whenidle] bool idle()", SINGLE + ("nodegroup",)),
     ("side", "[arrival] void side(int tag)", SINGLE + ("group", "nodegroup")),
     ("many", "[aggregate] void many(int k)", SINGLE),

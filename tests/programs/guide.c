@@ -13,7 +13,7 @@
 
 enum { N = 10, ROWS = 3, COLUMNS = 8, N_RESULTS = 6 };
 
-struct Main { bool ready; int stage, n_answers, n_heard, n_results; double asked; };
+struct Main { bool ready; int stage, n_answers, n_heard, n_results, n_summed; double asked; };
 struct Cell {
 	double x, max;
 	double *buffer;
@@ -22,6 +22,7 @@ struct Cell {
 	void *kept_msg;
 	int n_poked, n_bulk, n_reused, n_placed, n_got, n_gave;
 	long before;
+	double edges[2];
 };
 struct Tile { int n_rows; };
 struct Bin { int capacity; };
@@ -441,6 +442,30 @@ void Cell_on_new(Cell *self)
 	CHECK_EQ(Cell_pokes(Cell_thisElement(self)), 5); /* [local]: a function */
 }
 
+/* ---- several calls, one handler -------------------------------------------------------------- */
+
+static void send_edges(void)
+{
+	const double v[2] = { 5, 7 };
+
+	for (int side = 1; side <= 2; side++)
+		for (int step = 1; step >= 0; step--)
+			Cell_edge(Cell_at(cells, 0), step, side, 1, v + step);
+}
+
+void Cell_on_edge(Cell *self, int step, int n, const Cell_edge_call *calls)
+{
+	for (int i = 0; i < n; i++)
+		self->edges[step] += calls[i].side * calls[i].v[0];
+	CHECK_EQ(self->edges[step], step ? 21 : 15);
+	Main_summed(mainProxy);
+}
+
+void Main_on_summed(Main *self)
+{
+	self->n_summed++;
+}
+
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
 static void rings(void *ctx)                    /* on the same PE, between two handlers */
@@ -477,9 +502,11 @@ void Main_on_next(Main *self)
 		Cell_release_all(cells);
 		Bin_drop_all(bins, 1);          /* there is one left */
 		Tile_count_all(grid);
+		send_edges();
 		CkStartQD(Main_cb_next(mainProxy));
 		break;
 	case 2:
+		CHECK_EQ(self->n_summed, 2);
 		Main_drive(mainProxy);
 		break;
 	case 3:

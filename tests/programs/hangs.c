@@ -38,6 +38,18 @@ static bool am_last(const Cell *self) { return Cell_thisIndex(self) == last(); }
 
 /* ---- one element waits, in a handler of its own or after a call ------------------------------------ */
 
+/* Two of four. */
+static void call_sides(void)
+{
+	for (int from = 0; from < 2; from++)
+		Cell_side(Cell_at(cells, last()), 7, from);
+}
+
+void Cell_on_side(Cell *self, int number, int n, const Cell_side_call *calls)
+{
+	CkAbort("%d calls of round %d at %p: %p", n, number, (void *)self, (const void *)calls);
+}
+
 static void call_when(void)
 {
 	for (int i = 0; i < CALLS; i++)
@@ -186,6 +198,8 @@ static void act_alone(Cell *self, const char *what)
 {
 	if (is(what, "when"))
 		call_when();
+	else if (is(what, "counted"))
+		call_sides();
 	else if (is(what, "armed") || is(what, "marked") || is(what, "armed-spin"))
 		make_channel(self, !is(what, "marked"), is(what, "armed-spin"));
 	else if (is(what, "insert"))

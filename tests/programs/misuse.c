@@ -11,7 +11,7 @@
 #include "misuse.decl.h"
 
 struct Main { int unused; };
-struct Member { Note *kept; void *any; bool twice; };
+struct Member { Note *kept; void *any; bool twice; int n_missing; };
 struct Own { int n; };
 struct Lost { int unused; };
 
@@ -181,6 +181,10 @@ static void act_call(CProxyElement_Member me, const char *what)
 		Member_shift(me, &x);
 	else if (is(what, "pack-nothing"))
 		Member_lost_all(members, Lost_alloc(0));
+	else if (is(what, "count-none"))
+		Member_counted(me);
+	else if (is(what, "count-keeps"))
+		Member_keeps(me, Note_alloc(1));
 	else if (is(what, "number-null"))
 		CkSetRefNum(NULL, 1);
 	x.how = is(what, "pup-reads-more") ? SHIFTY_READS_MORE : SHIFTY_PACKS_MORE;
@@ -226,6 +230,18 @@ void Member_on_shift(Member *self, const Shifty *x)
 }
 
 void Member_on_lost(Member *self, Lost *m) { (void)self, (void)m; CkExit(99); }
+void Member_on_counted(Member *self, int number, int n)
+{
+	CkAbort("%d %d %p", number, n, (void *)self);
+}
+
+void Member_on_keeps(Member *self, int number, int n, Note **m)
+{
+	self->kept = m[0];
+	CkFreeMsg(m[0]);
+	CkFreeMsg(self->kept);
+	CkExit(number + n);
+}
 void Member_on_plain(Member *self) { (void)self; CkExit(99); }
 void Member_on_new(Member *self) { (void)self; }
 void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }

@@ -62,16 +62,13 @@ static __attribute__((noinline)) bool taken_slow(struct pe *pe, enum ck_stage st
 						 struct ck_obj *obj, struct ck_env *env, bool shared)
 {
 	const struct ck_takers *t = &ck_node_of(pe->node)->takers[stage];
-	int i = 0;
 
 	flags &= t->flags;
 	if (!flags)
 		return false;
 	if (flags & (flags - 1))
 		return taken_by_any(pe, t, flags, obj, env, shared);
-	while (t->of[i]->flag != flags)
-		i++;
-	return t->of[i]->takes(pe, obj, env, shared);
+	return t->alone[__builtin_ctz(flags)](pe, obj, env, shared);
 }
 
 /* Whether a part has taken over the call because of an attribute of its entry. Called for each
@@ -434,6 +431,8 @@ static inline __attribute__((always_inline)) bool runs_by_attribute(struct pe *p
 		call_node_of(pe->node)->awaited(pe, c->elems[at], env);
 	else if (special == CKGEN_BODY)
 		call_node_of(pe->node)->body(pe, c->elems[at], env);
+	else if (special == CKGEN_COUNT)
+		taken_slow(pe, CK_TAKES_CALL, CKGEN_COUNT, c->elems[at], env, false);
 	else
 		deliver_attributed(pe, c->elems[at], env);
 	return true;

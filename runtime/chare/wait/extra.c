@@ -66,8 +66,8 @@ void extra_free(struct pe *pe, struct ck_extra *x)
 
 void extra_trim(struct pe *pe, struct ck_extra *x)
 {
-	if (!x->n_threads && !x->n_held && !x->waiting.head && !x->sdag && !x->asked && !x->end &&
-	    !x->leave)
+	if (!x->n_threads && !x->n_held && !x->waiting.head && !x->sdag && !x->rounds && !x->asked &&
+	    !x->end && !x->leave)
 		extra_free(pe, x);
 }
 

@@ -19,6 +19,7 @@ struct ck_extra {
 	uint32_t n_held;          /* calls that keep it on this PE (obj_hold) */
 	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
 	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
+	struct round *rounds;     /* that have begun, in this order (round.c) */
 	bool asked;               /* a message to this PE that tests `waiting` again is under way */
 	void (*end)(struct pe *pe, struct ck_obj *obj); /* called when the last thread has ended */
 	void (*leave)(struct pe *pe, struct ck_obj *obj); /* the same, for an element that moves */
@@ -31,6 +32,7 @@ struct wait_pe {
 	uint32_t n, cap;
 	struct ck_extra *spare;
 	CkGenRun *free_runs[RUN_CLASSES]; /* by size (bodies.c); linked by `behind` */
+	struct round *free_rounds;
 	struct idle_call *idle;   /* [whenidle] entry methods to call when there is nothing to do */
 	bool idle_hook;           /* the scheduler will call run_idle, or it is running */
 };
@@ -55,6 +57,15 @@ struct sdag {
 	CkGenRun *runs;           /* all */
 	int n_entries;
 	struct msg_fifo kept[];   /* by entry */
+};
+
+/** Calls of one [count] entry with the same number, until all have come (rounds/). */
+struct round {
+	struct round *next;       /* of the element */
+	uint32_t entry;
+	int32_t number;
+	uint32_t n, left;         /* calls that make it, and that are still to come: at least 1 */
+	struct msg_fifo calls;
 };
 
 /* ---- extra.c --------------------------------------------------------------------------------- */
@@ -152,6 +163,23 @@ static inline void sdag_wait(struct sdag *s, CkGenRun *run)
 
 /** Write a call's parameters to `in`, its entry's struct ck_in_X_f. */
 void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, void *in);
+
+/* ---- round.c --------------------------------------------------------------------------------- */
+
+/** A round without calls. The caller links it. */
+struct round *round_new(struct pe *pe, uint32_t entry, int32_t number, uint32_t n);
+/** Its calls are not in it any more. */
+static inline void round_free(struct pe *pe, struct round *r)
+{
+	r->next = wait_of(pe)->free_rounds;
+	wait_of(pe)->free_rounds = r;
+}
+/** Drop the rounds of an element, and their calls, as call_drop does; rounds_leave at the end of
+ * the job. */
+void rounds_drop(struct pe *pe, struct ck_extra *x);
+void rounds_leave(struct pe *pe, struct ck_extra *x);
+/** At the end of the job: free the memory that was kept. */
+void rounds_trim(struct wait_pe *w);
 
 /* ---- bodies.c -------------------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@ void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
 		return;
 	when_drop(pe, extra_of(pe, obj));
 	sdag_drop_calls(pe, extra_of(pe, obj));
+	rounds_drop(pe, extra_of(pe, obj));
 }
 
 void obj_forget(struct pe *pe, struct ck_obj *obj)
@@ -29,6 +30,7 @@ void obj_forget(struct pe *pe, struct ck_obj *obj)
 
 	when_drop(pe, x);
 	sdag_drop(pe, x);
+	rounds_drop(pe, x);
 	extra_let_go(pe, x);
 }
 
@@ -66,10 +68,12 @@ static void wait_pe_stop(struct pe *pe)
 
 		when_leave(pe, x->obj, &x->waiting);
 		sdag_leave(pe, x);
+		rounds_leave(pe, x);
 		free(x);
 	}
 	free(w->extras);
 	runs_trim(w);
+	rounds_trim(w);
 }
 
 static const struct ck_handler handlers[] = { [H_WHEN] = { "ck.when", when_arrived,

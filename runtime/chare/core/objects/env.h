@@ -190,7 +190,7 @@ enum owner {
  * entry's number, so that element_arrived takes the slow path. */
 enum {
 	CKGEN_SPECIAL = CKGEN_NOCOPY | CKGEN_PUP | CKGEN_THREADED | CKGEN_SYNC | CKGEN_WHEN |
-			CKGEN_AWAITED | CKGEN_BODY
+			CKGEN_AWAITED | CKGEN_BODY | CKGEN_COUNT
 };
 
 _Static_assert((uint32_t)CKGEN_SEEN == (uint32_t)CK_ENV_SPECIAL << 16,

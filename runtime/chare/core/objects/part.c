@@ -53,6 +53,7 @@ static void add_attributes(struct ck_node *ck, const struct ck_part *p)
 			claimed_twice(p, "attribute", (int)a->flag);
 		t->of[t->n++] = a;
 		t->flags |= a->flag;
+		t->alone[__builtin_ctz(a->flag)] = a->takes;
 	}
 }
 

@@ -75,13 +75,15 @@ enum ck_stage {
 	CK_STAGES
 };
 
+/** Returns whether it took the call. With `shared` the caller still owns the message. In stage
+ * CK_RUNS it always takes the call. */
+typedef bool (*ck_takes_fn)(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+
 /** An attribute of entries (a CKGEN_* flag), and the function that takes their calls. */
 struct ck_attribute {
 	uint32_t flag;
 	enum ck_stage stage;
-	/** Returns whether it took the call. With `shared` the caller still owns the message. In stage
-	 * CK_RUNS it always takes the call. */
-	bool (*takes)(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+	ck_takes_fn takes;
 };
 
 /** Operations of a kind of chare that differ from those of array elements. NULL: the same, or

@@ -25,6 +25,7 @@ struct ck_takers {
 	uint32_t flags;
 	int n;
 	const struct ck_attribute *of[CK_MAX_TAKERS];
+	ck_takes_fn alone[32];    /* the same by the flag's bit, for entries with just one of them */
 };
 
 /** The layer on one node. Constant once the loops run. */

@@ -8,7 +8,7 @@
 
 void obj_calls_init(struct obj_calls *k)
 {
-	*k = (struct obj_calls){ { NULL, &k->when.head }, NULL, NULL, 0 };
+	*k = (struct obj_calls){ { NULL, &k->when.head }, NULL, NULL, NULL, 0 };
 }
 
 void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
@@ -19,6 +19,7 @@ void obj_calls_pack(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 	k->image = cmi_alloc(k->image_bytes, "an element that moves");
 	sdag_pack(pe, obj, k->image);
 	sdag_drop(pe, extra_of(pe, obj));
+	rounds_drop(pe, extra_of(pe, obj));
 }
 
 void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
@@ -30,7 +31,9 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 	x = extra_of(pe, obj);
 	when_take(x, &k->when);
 	k->sdag = x->sdag;
+	k->rounds = x->rounds;
 	x->sdag = NULL;
+	x->rounds = NULL;
 	if (k->sdag)
 		runs_leave(pe, k->sdag);
 	extra_let_go(pe, x);
@@ -39,6 +42,9 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 {
 	when_give(pe, obj, &k->when);
+	if (k->rounds)
+		extra_make(pe, obj)->rounds = k->rounds;
+	k->rounds = NULL;
 	if (k->sdag) {
 		extra_make(pe, obj)->sdag = k->sdag;
 		runs_arrived(pe, k->sdag);
@@ -52,6 +58,10 @@ void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 
 void obj_calls_free(struct obj_calls *k)
 {
+	for (struct round *r = k->rounds, *next; r; r = next) {
+		next = r->next;
+		free(r);
+	}
 	free(k->sdag);
 	free(k->image);
 }

@@ -3,7 +3,7 @@
  * along.h: the room wait/along/: what waits at an element that moves goes along.
  *
  *	along.c      calls and bodies, within a process
- *	sdag_pack.c  bodies of Structured Dagger as bytes, for another process
+ *	sdag_pack.c  bodies of Structured Dagger and counted calls as bytes, for another process
  */
 #ifndef CK_ALONG_H
 #define CK_ALONG_H
@@ -11,11 +11,13 @@
 #include "../wait.h"
 
 struct sdag;
+struct round;
 
 /** The calls that wait at an element without threads, while it moves. */
 struct obj_calls {
 	struct msg_fifo when;     /* ours, as in struct ck_extra */
 	struct sdag *sdag;        /* ours: within a process */
+	struct round *rounds;     /* the same */
 	void *image;              /* ours, malloc: the same as bytes, for another process (sdag_pack) */
 	size_t image_bytes;
 };
@@ -30,11 +32,11 @@ void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 void obj_calls_free(struct obj_calls *k);
 
 /* sdag_pack.c */
-/** The bytes of the element's bodies that wait, with the calls that they have taken, and of the
- * calls that are kept for them; 0: there are none. Between handlers of the element, and only if
- * none of them has a thread. Afterwards calls are in the form that leaves a node, and no body can
- * continue: sdag_pack and obj_forget must follow. Aborts by name if a body waits with a pointer
- * that is meaningless elsewhere. */
+/** The bytes of the element's bodies that wait, with the calls that they have taken, of the calls
+ * that are kept for them, and of its rounds; 0: there are none. Between handlers of the element,
+ * and only if none of them has a thread. Afterwards calls are in the form that leaves a node, and
+ * no body can continue: sdag_pack and obj_forget must follow. Aborts by name if a body waits with a
+ * pointer that is meaningless elsewhere. */
 size_t sdag_size(struct pe *pe, struct ck_obj *obj);
 /** Write them to `to`, which has space for the size from sdag_size. */
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sdag_pack.c: packs an element's Structured Dagger state: the runs of its bodies, the calls that
- * they have taken, and the calls that are kept for them.
+ * they have taken, and the calls that are kept for them; and the rounds of its [count] entries.
  *
- *   +-------+---------------------------------------+-----+----------------+-----+
- *   | image | run_image, slots, what the body keeps | ... | kept calls ... | sum |
- *   |       | its calls ...                         |     |                |     |
- *   +-------+---------------------------------------+-----+----------------+-----+
+ *   +-------+---------------------------------------+-----+----------------+
+ *   | image | run_image, slots, what the body keeps | ... | kept calls ... |
+ *   |       | its calls ...                         |     |                |
+ *   +-------+---------------------------------------+-----+----------------+
+ *           +----------------------------+-----+-----+
+ *           | round_image, its calls ... | ... | sum |
+ *           +----------------------------+-----+-----+
  *
  * A body's position, its variables and its pointers depend on each other in too many ways to check
  * each. So a hash of everything is appended, and an image with another hash is refused.
@@ -25,7 +28,13 @@
 #include <string.h>
 
 struct image {
-	uint32_t n_runs, n_kept;
+	uint32_t n_runs, n_kept, n_rounds, unused;
+};
+
+struct round_image {
+	uint32_t entry;
+	int32_t number;
+	uint32_t n, left;
 };
 
 struct run_image {
@@ -327,10 +336,19 @@ static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
 		put_call(w, slots_of(run)[k].env);
 }
 
-static size_t image_write(const struct sdag *s, char *to)
+static void put_round(struct writer *w, const struct round *r)
+{
+	const struct round_image i = { r->entry, r->number, r->n, r->left };
+
+	image_put(w, &i, sizeof i);
+	for (const struct cmi_msg *m = r->calls.head; m; m = m->next)
+		put_call(w, (const struct ck_env *)m);
+}
+
+static size_t image_write(const struct sdag *s, const struct round *rounds, char *to)
 {
 	struct writer w = { to, 0 };
-	struct image image = { 0, 0 };
+	struct image image = { 0, 0, 0, 0 };
 	uint64_t sum;
 
 	for (const CkGenRun *run = s->runs; run; run = run->next)
@@ -338,20 +356,36 @@ static size_t image_write(const struct sdag *s, char *to)
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			image.n_kept++;
+	for (const struct round *r = rounds; r; r = r->next)
+		image.n_rounds++;
 	image_put(&w, &image, sizeof image);
 	for (CkGenRun *run = oldest(s); run; run = older(s, run))
 		put_run(&w, s, run);
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			put_call(&w, (const struct ck_env *)m);
+	for (const struct round *r = rounds; r; r = r->next)
+		put_round(&w, r);
 	sum = to ? cmi_hash(CMI_HASH_START, to, w.bytes) : 0;
 	image_put(&w, &sum, sizeof sum);
 	return w.bytes;
 }
 
+/* The record of an element that has something to pack; an image has the state of bodies first. */
+static struct ck_extra *extra_in(struct pe *pe, struct ck_obj *obj)
+{
+	struct ck_extra *x = obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
+
+	if (!x || (!x->sdag && !x->rounds))
+		return NULL;
+	sdag_of(pe, obj);
+	return x;
+}
+
 size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 {
-	struct sdag *s = sdag_if(pe, obj);
+	struct ck_extra *x = extra_in(pe, obj);
+	struct sdag *s = x ? x->sdag : NULL;
 
 	if (!s)
 		return 0;
@@ -359,15 +393,17 @@ size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 		run_prepare(pe, run);
 	for (int e = 0; e < s->n_entries; e++)
 		kept_prepare(pe, obj, &s->kept[e]);
-	return image_write(s, NULL);
+	for (struct round *r = x->rounds; r; r = r->next)
+		kept_prepare(pe, obj, &r->calls);
+	return image_write(s, x->rounds, NULL);
 }
 
 void sdag_pack(struct pe *pe, struct ck_obj *obj, void *to)
 {
-	const struct sdag *s = sdag_if(pe, obj);
+	const struct ck_extra *x = extra_in(pe, obj);
 
-	if (s)
-		image_write(s, to);
+	if (x)
+		image_write(x->sdag, x->rounds, to);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -531,6 +567,21 @@ static void get_runs(struct reader *r, struct sdag *s, uint32_t n)
 	free(runs);
 }
 
+static struct round *get_round(struct reader *r)
+{
+	const struct round_image *i = image_get(r, sizeof *i);
+	const CkGenChare *type = r->obj->coll->type;
+	struct round *round;
+
+	if (i->entry >= (uint32_t)type->n_entries ||
+	    !(type->entries[i->entry].flags & CKGEN_COUNT) || !i->left || i->left >= i->n)
+		image_damaged(r);
+	round = round_new(r->pe, i->entry, i->number, i->n);
+	for (; round->left > i->left; round->left--)
+		msg_fifo_push(&round->calls, &get_call(r)->head);
+	return round;
+}
+
 /* It comes last. */
 static void check_sum(struct reader *r)
 {
@@ -563,6 +614,10 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 
 		msg_fifo_push(&s->kept[env->entry], &env->head);
 	}
+	struct round **last = &extra_of(pe, obj)->rounds;
+
+	for (uint32_t i = 0; i < image.n_rounds; i++, last = &(*last)->next)
+		*last = get_round(&r);
 	if (r.left)
 		image_damaged(&r);
 }
