@@ -41,4 +41,7 @@ fine-hop-instructions 285
 fine-inline-instructions 75
 fine-values-instructions 72
 fine-section-instructions 134
+fine-calls-instructions 610
+fine-count-instructions 1080
+fine-set-instructions 675
 END

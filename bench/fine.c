@@ -14,6 +14,8 @@
  *	                    queued, then all elements get them
  *	fine-calls    0     ns of four calls with two ints to another element, whose handler counts them
  *	fine-count    0     the same by a [count(4)] entry: one handler
+ *	fine-set      0     ns of puts of 64 bytes into a set of 4 channels, its function, and
+ *	                    CkDirect_readySet in it
  *
  * Instructions: bench/fine.sh has valgrind count them, and tells the series apart by the functions
  * here that are not inlined.
@@ -28,9 +30,9 @@
 enum { CHANNELS = 8, ROUNDS = 7, VALUES = 4, WORDS = 8, SIDES = 4 };
 enum { MEMBERS = 4, MULTICASTS = 10, BURST = MEMBERS * MULTICASTS };
 
-enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SECTIONS, CALLS, COUNTED, SERIES };
+enum series { PUTS, HOPS, POKES, POKES_OF_VALUES, SECTIONS, CALLS, COUNTED, SETS, SERIES };
 static const char *const NAME[] = { "fine-put", "fine-hop", "fine-inline", "fine-values",
-				    "fine-section", "fine-calls", "fine-count" };
+				    "fine-section", "fine-calls", "fine-count", "fine-set" };
 
 struct Main {
 	int unused;
@@ -49,7 +51,8 @@ struct Cell {
 	int n_in;                 /* calls of the step so far */
 	Cell *other;              /* cell 0, of cell 1 */
 	double t0, us[ROUNDS];
-	struct pipe pipes[CHANNELS];
+	struct pipe pipes[CHANNELS + SIDES]; /* the last ones are the set */
+	CkDirectSet *set;
 	CProxySection_Cell members; /* cells 1 to MEMBERS */
 };
 
@@ -101,6 +104,12 @@ static void call_counted(Cell *self)
 		Cell_counted(other, self->left, i);
 }
 
+static void put_set(Cell *self)
+{
+	for (int i = CHANNELS; i < CHANNELS + SIDES; i++)
+		CkDirect_put(&self->pipes[i].handle);
+}
+
 /* One for each series, for valgrind to tell them apart. */
 static __attribute__((noinline)) void start_puts(Cell *self) { put_all(self); }
 static __attribute__((noinline)) void start_hops(Cell *self)
@@ -112,10 +121,11 @@ static __attribute__((noinline)) void start_values(Cell *self) { poke_all_values
 static __attribute__((noinline)) void start_sections(Cell *self) { call_members(self); }
 static __attribute__((noinline)) void start_calls(Cell *self) { call_sides(self); }
 static __attribute__((noinline)) void start_counted(Cell *self) { call_counted(self); }
+static __attribute__((noinline)) void start_sets(Cell *self) { put_set(self); }
 static __attribute__((noinline)) void finish(void) { CkExit(0); }
 
 static void (*const START[])(Cell *) = { start_puts, start_hops, start_pokes, start_values,
-					 start_sections, start_calls, start_counted };
+					 start_sections, start_calls, start_counted, start_sets };
 
 static void start_round(Cell *self)
 {
@@ -161,6 +171,17 @@ static void arrived(void *arg)
 		CkDirect_put(&p->handle);
 	else if (self->left % CHANNELS == 0)
 		put_all(self);
+}
+
+static void set_arrived(void *arg)
+{
+	Cell *self = arg;
+
+	CkDirect_readySet(self->set);
+	if (--self->left == 0)
+		round_done(self);
+	else
+		put_set(self);
 }
 
 void Cell_on_poke(Cell *self, int left)
@@ -231,13 +252,21 @@ void Cell_on_start(Cell *self, int n)
 		list[i] = Cell_index(i + 1);
 	self->members = Cell_ckSection(cells, list, MEMBERS);
 	self->steps = n;
-	for (int i = 0; i < CHANNELS; i++) {
+	CkDirectHandle *set[SIDES];
+
+	for (int i = 0; i < CHANNELS + SIDES; i++) {
 		struct pipe *p = &self->pipes[i];
 
 		p->cell = self;
 		p->handle = CkDirect_createHandle(p->to, sizeof p->to, UINT64_MAX, arrived, p);
-		CkDirect_assocLocalBuffer(&p->handle, p->from, sizeof p->from);
+		if (i >= CHANNELS)
+			set[i - CHANNELS] = &p->handle;
+		else
+			CkDirect_assocLocalBuffer(&p->handle, p->from, sizeof p->from);
 	}
+	self->set = CkDirect_createSet(set, SIDES, set_arrived, self);
+	for (int i = 0; i < SIDES; i++)
+		CkDirect_assocLocalBuffer(set[i], self->pipes[CHANNELS + i].from, WORDS * 8);
 	start_round(self);
 }
 

@@ -12,7 +12,7 @@ n=1000
 
 count --zero-before='Cell_on_start*' --dump-before='start_puts*' --dump-before='start_hops*' --dump-before='start_pokes*' \
 	--dump-before='start_values*' --dump-before='start_sections*' --dump-before='start_calls*' \
-	--dump-before='start_counted*' --dump-before='finish*' "$fine" $n
+	--dump-before='start_counted*' --dump-before='start_sets*' --dump-before='finish*' "$fine" $n
 results '
 	/^start_puts/ && puts++ { name = "fine-put-instructions" }
 	/^start_hops/ && hops++ { name = "fine-hop-instructions" }
@@ -20,4 +20,5 @@ results '
 	/^start_values/ && values++ { name = "fine-values-instructions" }
 	/^start_sections/ && sections++ { name = "fine-section-instructions" }
 	/^start_calls/ && calls++ { name = "fine-calls-instructions" }
-	/^start_counted/ && counted++ { name = "fine-count-instructions" }' 7 $n
+	/^start_counted/ && counted++ { name = "fine-count-instructions" }
+	/^start_sets/ && sets++ { name = "fine-set-instructions" }' 8 $n

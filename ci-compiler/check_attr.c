@@ -214,6 +214,10 @@ static bool check_condition_name(struct checker *c, const struct ci_entry *e,
 	if (q != NULL || check_find_readonly(c, t->s) != NULL || c->module->includes != NULL ||
 	    c->module->externs != NULL || c->parse_failed)
 		return true;
+	if (e->attrs & CI_COUNT)
+		return check_is_capitals(t->s) ||
+		       condition_error(c, t, ci_fmt(c->ci, "it may use the chare: self->%s", t->s),
+				       ci_fmt(c->ci, "a count cannot use '%s': it is unknown here", t->s));
 	return condition_error(c, t, ci_fmt(c->ci, "it may use the parameters and the chare: "
 					    "self->%s", t->s),
 			       ci_fmt(c->ci, "a condition cannot use '%s': it is unknown here",

@@ -170,6 +170,30 @@ void CkDirect_readyMark(CkDirectHandle *h);
  * are not polled cost nothing. (CkDirect_ReadyPollQ in the paper.) */
 void CkDirect_readyPollQ(CkDirectHandle *h);
 
+/** A set of channels with one function.
+ *
+ * CkDirect_createSet makes a set of the receiving ends that h[0] to h[n - 1] name. From then on
+ * their own functions are not called any more: fn(data) runs once, when each has had a put.
+ * CkDirect_readySet then arms all of them for the next round, as CkDirect_ready does for one;
+ * CkDirect_readyMarkSet and CkDirect_readyPollQSet are its halves.
+ *
+ * Called   on the receiving PE, before the first put is consumed: mostly where the channels are
+ *          made. The handles may travel to their senders before or after.
+ * Owner    the set is the runtime's until CkDirect_destroySet, which also ends all of its channels,
+ *          by the rules of CkDirect_destroyHandle. It may be called in fn.
+ * Done     fn(data) runs from the scheduler of this PE, after the last put of the round.
+ *          CkDirect_setRounds says how often it has been called: 1 in the first call.
+ * Misuse   a channel in two sets, CkDirect_destroyHandle of one in a set, and a set without
+ *          channels abort. In checked mode CkDirect_ready of one channel aborts while others of its
+ *          round have no put yet: the round would be complete without them. */
+typedef struct CkDirectSet CkDirectSet;
+CkDirectSet *CkDirect_createSet(CkDirectHandle *const *h, int n, CkDirectFn fn, void *data);
+void CkDirect_readySet(CkDirectSet *set);
+void CkDirect_readyMarkSet(CkDirectSet *set);
+void CkDirect_readyPollQSet(CkDirectSet *set);
+uint64_t CkDirect_setRounds(const CkDirectSet *set);
+void CkDirect_destroySet(CkDirectSet *set);
+
 /** Destroy one end of the channel: the one that `h` names.
  *
  * Called   on the PE of that end, also in the channel's own function. At the receiving end the

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "ends/channel.h"
+#include "ends/set.h"
 #include "ends/sender.h"
 
 /* Handles are searched for in pieces of up to this size: they lie in structs, or in arrays of some.
@@ -50,7 +51,7 @@ static bool lies_in_pieces(const struct search *s, const void *p)
 
 static bool receiver_lies_in(const struct search *s, const struct direct_channel_hot *hot)
 {
-	return lies_in_pieces(s, direct_rest(hot)->buf) || lies_in_pieces(s, direct_rest(hot)->data);
+	return lies_in_pieces(s, direct_rest(hot)->buf) || lies_in_pieces(s, direct_data_of(hot));
 }
 
 /* Whether there is such an end that cannot move; named ones can. */

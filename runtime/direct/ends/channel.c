@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channel.c: the receiving end: create, arm, destroy. Arrivals are in arrival.c. */
 #include "channel.h"
+#include "set.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
@@ -253,8 +254,15 @@ static inline bool try_mark(struct pe *pe, const char *call, struct direct_chann
 	}
 	if (hot->mode == DIRECT_SEQ)
 		check_not_overrun(pe, call, hot);
+	if (CSD_UNLIKELY(pe->node->check))
+		direct_set_check_ready(pe, call, hot);
 	mark(pe, hot, must_tell(direct_of(pe), hot));
 	return true;
+}
+
+void direct_channel_mark(struct pe *pe, const char *call, struct direct_channel_hot *hot)
+{
+	try_mark(pe, call, hot);
 }
 
 void CkDirect_readyMark(CkDirectHandle *h)
@@ -265,12 +273,8 @@ void CkDirect_readyMark(CkDirectHandle *h)
 	try_mark(pe, call, direct_receiver(pe, call, direct_open(h)));
 }
 
-void CkDirect_readyPollQ(CkDirectHandle *h)
+void direct_channel_poll(struct pe *pe, const char *call, struct direct_channel_hot *hot)
 {
-	static const char call[] = "CkDirect_readyPollQ";
-	struct pe *pe = direct_self(call);
-	struct direct_channel_hot *hot = direct_receiver(pe, call, direct_open(h));
-
 	if (CSD_UNLIKELY(hot->state == CHANNEL_CONSUMED))
 		direct_broken(pe, call, direct_id_of_channel(pe, hot),
 			      "call CkDirect_readyMark first, or CkDirect_ready for both",
@@ -281,8 +285,16 @@ void CkDirect_readyPollQ(CkDirectHandle *h)
 		armed_already(pe, call, hot);
 }
 
-static __attribute__((noinline)) void ready_any(struct pe *pe, const char *call,
-						struct direct_channel_hot *hot)
+void CkDirect_readyPollQ(CkDirectHandle *h)
+{
+	static const char call[] = "CkDirect_readyPollQ";
+	struct pe *pe = direct_self(call);
+
+	direct_channel_poll(pe, call, direct_receiver(pe, call, direct_open(h)));
+}
+
+__attribute__((noinline)) void direct_channel_ready(struct pe *pe, const char *call,
+						    struct direct_channel_hot *hot)
 {
 	if (CSD_LIKELY(try_mark(pe, call, hot)) || hot->state == CHANNEL_MARKED)
 		watch(pe, hot);
@@ -298,7 +310,7 @@ void CkDirect_ready(CkDirectHandle *h)
 	if (hot->own && hot->state == CHANNEL_CONSUMED && !pe->node->closely)
 		hot->state = CHANNEL_ARMED;
 	else
-		ready_any(pe, call, hot);
+		direct_channel_ready(pe, call, hot);
 }
 
 /* ---- creation ---------------------------------------------------------------------- */
@@ -628,13 +640,23 @@ static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 	direct_channel_reuse(d, hot);
 }
 
-void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
+void direct_channel_end(struct pe *pe, struct direct_channel_hot *hot)
 {
-	struct direct_channel_hot *hot = direct_receiver(pe, "CkDirect_destroyHandle", h);
-
 	if (direct_unseen_put(hot))
 		pe->n_processed++;
 	end_channel(pe, hot);
+}
+
+void direct_channel_destroy(struct pe *pe, const struct direct_handle *h)
+{
+	static const char call[] = "CkDirect_destroyHandle";
+	struct direct_channel_hot *hot = direct_receiver(pe, call, h);
+
+	if (CSD_UNLIKELY(direct_set_of(hot) != NULL))
+		direct_broken(pe, call, direct_id_of_channel(pe, hot),
+			      "call CkDirect_destroySet, which ends all of the set's channels",
+			      "the channel is one of a set");
+	direct_channel_end(pe, hot);
 }
 
 void direct_channel_take(struct pe *pe, const struct direct_handle *h)

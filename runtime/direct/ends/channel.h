@@ -185,6 +185,13 @@ bool direct_unseen_put(const struct direct_channel_hot *hot);
 /** End the receiving end. All bells must have been heard: their words about it would be mistaken
  * for a put into a destroyed channel. */
 void direct_channel_destroy(struct pe *pe, const struct direct_handle *h);
+/** The same for an end that is known; it may be one of a set. */
+void direct_channel_end(struct pe *pe, struct direct_channel_hot *hot);
+
+/** CkDirect_ready, CkDirect_readyMark and CkDirect_readyPollQ of this end; `call` is for errors. */
+void direct_channel_ready(struct pe *pe, const char *call, struct direct_channel_hot *hot);
+void direct_channel_mark(struct pe *pe, const char *call, struct direct_channel_hot *hot);
+void direct_channel_poll(struct pe *pe, const char *call, struct direct_channel_hot *hot);
 
 /** End the job if a channel of this PE has its receive buffer in [p, p + bytes). */
 void direct_check_free(struct pe *pe, const void *p, size_t bytes);
