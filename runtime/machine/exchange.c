@@ -39,7 +39,6 @@ struct host_blob {
 	uint32_t version;
 	uint32_t n_pes;
 	uint64_t host_id;
-	uint64_t user_ns; /* hash of the user namespace */
 	char host_name[HOST_NAME_CAP];
 	struct share_name share;
 	struct devices_name devices;
@@ -107,7 +106,7 @@ static void describe_self(struct cmi *m, struct host_blob *b)
 	if (gethostname(b->host_name, sizeof b->host_name - 1))
 		strcpy(b->host_name, "?");
 	b->host_id = host_id(b->host_name);
-	b->user_ns = hash_inode(CMI_HASH_START, "/proc/self/ns/user");
+	b->share.user_ns = hash_inode(CMI_HASH_START, "/proc/self/ns/user");
 }
 
 static void job_alloc(struct cmi *m)
@@ -145,7 +144,7 @@ static int take_host(struct cmi *m, int node, const struct host_blob *own,
 	m->job.host_id[node] = b.host_id;
 	*share_p = b.share;
 	devices_compare(&m->devices, &b.devices);
-	m->apart |= b.host_id == own->host_id && b.user_ns != own->user_ns;
+	m->apart |= b.host_id == own->host_id && b.share.user_ns != own->share.user_ns;
 	host_name_add(m, node, names_used, b.host_name, HOST_NAME_CAP);
 	return 0;
 }
@@ -173,7 +172,7 @@ static void finish_job(struct cmi *m)
 	m->job_known = true;
 }
 
-/** Map the memory of this host's nodes; then agree on who has mapped whom. All nodes see the same
+/** Map the memory of this host's nodes; then agree on who has done so. All nodes see the same
  * names, so either all of them call the fence or none does. */
 static int meet_in_memory(struct cmi *m, const struct share_name *names)
 {

@@ -2,7 +2,7 @@
 /*
  * share.h: messages between the nodes of one host, through shared memory.
  *
- * All message memory of a node lies in one segment, which the other nodes of its host map. So a
+ * All message memory of a node lies in one segment, and the nodes of a host map all of theirs. So a
  * message to one of them need not be copied: the sender pushes a reference to it onto the target
  * PE's inbox, a stack in the target's segment (msg_stack.h). When the receiver is done with the
  * message, it pushes the block onto its owner's stack of returns.
@@ -28,18 +28,21 @@ struct share;
 
 /* ---- memory: share_mem.c -------------------------------------------------------------------- */
 
-/** What other nodes need to map our segment; sent in the first meeting. pid 0: there is none. */
+/** What other nodes need to map our file; sent in the first meeting. pid 0: there is none. */
 struct share_name {
 	int32_t pid;
 	int32_t fd;
-	uint64_t bytes;
+	uint64_t bytes;      /* of a segment */
+	uint64_t user_ns;    /* hash of the user namespace: others cannot open it */
 };
 
-/** Main. Make the node's segment of message memory, which other nodes may map if `offer`. */
+/** Main. Make a file for message memory, which the nodes of the host may map if `offer` and if it
+ * is their first node's. */
 int share_open(struct cmi *m, bool offer);
 const struct share_name *share_name(const struct share *s);
 
-/** Main, when the job is known. Map the segments of this host; names is [n_nodes]. */
+/** Main, when the job is known. Map the segments of this host, or a private one; names is
+ * [n_nodes]. */
 int share_map(struct cmi *m, const struct share_name *names);
 void share_close(struct cmi *m);
 
@@ -50,7 +53,7 @@ void share_forked(const struct share *s);
 bool share_holds(const struct share *s, const void *at);
 
 /** Main, after the fence that follows share_map. Find out which nodes can be reached: those that
- * have mapped us as we have mapped them. */
+ * have mapped the same file. */
 void share_agree(struct cmi *m);
 /** Any thread, after share_agree. Whether all nodes of this host reach each other; all of them
  * return the same. */

@@ -3,8 +3,8 @@
  * share_int.h: the message memory of the host as one process sees it; for share_mem.c, which makes
  * and maps it, and share.c, which sends through it.
  *
- *   base + 0 * SEGMENT    segment of the host's first node
- *   base + 1 * SEGMENT    ...of its second
+ *   base + 0 * SEGMENT    segment of the host's first node   |
+ *   base + 1 * SEGMENT    ...of its second                   | one file
  *
  *   a segment:  | share_head | line of PE 0 | PE 1 | ... | messages, rings: in order -> |
  *
@@ -30,9 +30,9 @@ enum { SHARE_LINE = 64, SHARE_OFFSET_BITS = 48 };
 struct share_head {
 	_Atomic uint64_t used;      /* bytes handed out; relaxed: no data goes with them */
 	atomic_bool fled;           /* the node has ended because another is dead (neighbour.c) */
-	_Atomic uint32_t n_whole;   /* of the host's first node: how many nodes have mapped all segments;
-				     * relaxed, as mapped */
-	_Atomic uint8_t mapped[];   /* [n_local]: whether we have mapped that node's segment */
+	/* Of the host's first node; relaxed: */
+	_Atomic uint32_t n_mapped;  /* how many nodes have mapped the file */
+	_Atomic uint8_t mapped[];   /* [n_local]: which */
 };
 
 /** What other processes write for one PE. Words of different writers lie on different lines. */
@@ -49,15 +49,16 @@ struct share {
 	uint64_t segment;           /* bytes of address space per node, a power of two */
 	int segment_bits;
 	int n_local, me;            /* nodes of this host; this node's number among them */
+	int first;                  /* the node whose file all of them map */
 	int *number;                /* [n_nodes]: number on the host, -1: not reached */
 	int *n_pes;                 /* [n_local]: PEs, by the node's number on the host */
 	struct share_name name;
 	struct share_name *names;   /* [n_nodes] */
 	size_t lines_at;            /* offset of the lines in each segment */
-	char *own;                  /* base + me * segment, or the private segment */
+	char *own;                  /* base + me * segment */
+	bool common;                /* other nodes may have mapped this memory, too */
 	bool any;                   /* some other node is reached */
-	bool all;                   /* all nodes have mapped all segments, so there is no need to check
-				     * each */
+	bool all;                   /* all nodes have mapped the file */
 	bool one_process;           /* the host's nodes are threads of this process (cmi_loop_net_share) */
 };
 
@@ -88,11 +89,10 @@ static inline bool share_has(const struct share *s, uint64_t ref, uint64_t *room
 		       at = ref & (((uint64_t)1 << SHARE_OFFSET_BITS) - 1);
 	uint64_t used;
 
-	/* Relaxed: written by this process or by none. */
-	if (number >= (uint64_t)s->n_local || (!s->all && (int)number != s->me &&
-	    !atomic_load_explicit(&share_head_of(s, s->me)->mapped[number], memory_order_relaxed)))
+	if (number >= (uint64_t)s->n_local)
 		return false;
-	/* Relaxed: what was handed out before the reference was written is visible with it. */
+	/* Relaxed: what was handed out before the reference was written is visible with it. 0: the node
+	 * has not mapped the file. */
 	used = atomic_load_explicit(&share_head_of(s, (int)number)->used, memory_order_relaxed);
 	*room_p = used - at;
 	return at >= s->lines_at && used <= s->segment && at <= used;

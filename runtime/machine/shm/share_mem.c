@@ -2,8 +2,10 @@
 /*
  * share_mem.c: makes, maps and hands out the nodes' segments of message memory.
  *
- * A segment is a sparse memfd: untouched pages cost nothing, and no name can be left behind. Others
- * open it through /proc/PID/fd/FD.
+ * The segments of a host lie one after the other in one sparse memfd, which each of its nodes maps
+ * as a whole: untouched pages cost nothing, and no name can be left behind. The first node makes
+ * the file, the others open it through /proc/PID/fd/FD. A node that cannot map it has a private
+ * segment, and reaches the others through the network.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,16 +43,9 @@ static void set_segment(struct share *s, uint64_t bytes)
 	s->segment_bits = __builtin_ctzll(bytes);
 }
 
-/* A sparse file without a name; -1: the system provides none. */
-static int make_file(uint64_t bytes)
+static size_t all_bytes(const struct share *s)
 {
-	int fd = memfd_create("chard", MFD_CLOEXEC);
-
-	if (fd >= 0 && ftruncate(fd, (off_t)bytes)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return (size_t)((uint64_t)s->n_local * s->segment);
 }
 
 int share_open(struct cmi *m, bool offer)
@@ -60,8 +55,9 @@ int share_open(struct cmi *m, bool offer)
 	m->share = s;
 	s->one_process = m->o.net && m->o.net->shared;
 	set_segment(s, segment_bytes());
-	s->name.fd = offer ? make_file(s->segment) : -1;
-	if (s->name.fd >= 0) {
+	/* Before it is known whether this is the first node. */
+	s->name.fd = offer && !s->one_process ? memfd_create("chard", MFD_CLOEXEC) : -1;
+	if (s->name.fd >= 0 || s->one_process) {
 		s->name.pid = getpid();
 		s->name.bytes = s->segment;
 	}
@@ -73,7 +69,17 @@ const struct share_name *share_name(const struct share *s)
 	return &s->name;
 }
 
-/* Number the nodes of this host that offer a segment of our size, and always this node. */
+/* Whether a node of the job and this one use the same file. */
+static bool is_with_us(const struct cmi *m, int node)
+{
+	const struct share_name *own = &m->share->names[m->job.node], *n = &m->share->names[node];
+
+	return node == m->job.node ||
+	       (m->job.host_id[node] == m->job.host_id[m->job.node] && own->pid && n->pid &&
+		n->bytes == own->bytes && n->user_ns == own->user_ns);
+}
+
+/* Number the nodes that use the same file. */
 static void number_nodes(struct cmi *m)
 {
 	struct share *s = m->share;
@@ -81,111 +87,88 @@ static void number_nodes(struct cmi *m)
 
 	s->number = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->number, "message memory");
 	s->n_pes = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->n_pes, "message memory");
+	for (int node = j->n_nodes - 1; node >= 0; node--)
+		s->first = is_with_us(m, node) ? node : s->first;
 	for (int node = 0; node < j->n_nodes; node++) {
-		const struct share_name *n = &s->names[node];
-		bool there = j->host_id[node] == j->host_id[j->node] && n->pid &&
-			     n->bytes == s->segment;
-
-		s->number[node] = there || node == j->node ? s->n_local++ : -1;
+		s->number[node] = is_with_us(m, node) ? s->n_local++ : -1;
 		if (s->number[node] >= 0)
 			s->n_pes[s->number[node]] = j->first_pe[node + 1] - j->first_pe[node];
 	}
 	s->me = s->number[j->node];
+	while (all_bytes(s) > HOST_MOST)
+		set_segment(s, s->segment / 2);
 }
 
-/* Address space for all segments. Nodes of one process share it: each maps its own segment there,
- * and finds those of the others. */
-static char *share_reserve(const struct cmi *m, size_t all)
+/* The first node has the file open. -1: this node cannot open it, because a container hides /proc,
+ * say. */
+static int open_file(const struct cmi *m)
 {
-	char *base;
+	const struct share *s = m->share;
+	const struct share_name *first = &s->names[s->first];
 
-	if (m->share->one_process)
-		return loop_net_room(m->o.net, all);
-	base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return s->first == m->job.node ? s->name.fd : fd_of_process(first->pid, first->fd, O_RDWR);
+}
+
+/* Each node that maps the file makes it large enough, so none needs to be the first to map it. */
+static char *map_file(const struct cmi *m)
+{
+	const size_t all = all_bytes(m->share);
+	int fd = open_file(m);
+	char *base = fd < 0 || ftruncate(fd, (off_t)all) ? MAP_FAILED :
+		     mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	if (fd >= 0 && fd != m->share->name.fd)
+		close(fd);
 	return base == MAP_FAILED ? NULL : base;
 }
 
-static void share_unreserve(const struct share *s)
-{
-	if (s->base && !s->one_process)
-		munmap(s->base, (size_t)((uint64_t)s->n_local * s->segment));
-}
-
-/* Reserve the address space, and map our segment into it. */
-static int map_own(struct cmi *m)
+/* The segments of all nodes that are with us, if there is anything to map them from. */
+static bool map_common(struct cmi *m)
 {
 	struct share *s = m->share;
-	int flags = s->name.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-	size_t all;
 
-	if ((uint64_t)s->n_local * s->segment > HOST_MOST)
-		return -E2BIG;
-	all = (size_t)((uint64_t)s->n_local * s->segment);
-	s->base = share_reserve(m, all);
-	if (!s->base)
-		return -errno;
-	s->own = mmap(s->base + (uint64_t)s->me * s->segment, s->segment, PROT_READ | PROT_WRITE,
-		      flags | MAP_FIXED | MAP_NORESERVE, s->name.fd, 0);
-	return s->own == MAP_FAILED ? -errno : 0;
+	if (!s->name.pid)
+		return false;
+	s->base = s->one_process ? loop_net_room(m->o.net, all_bytes(s)) : map_file(m);
+	s->common = s->base != NULL;
+	/* The first node's stays open until all have opened it. */
+	if (s->name.fd >= 0 && s->first != m->job.node) {
+		close(s->name.fd);
+		s->name.fd = -1;
+	}
+	return s->common;
 }
 
-/* Where address space is short (a limit, valgrind): a small private segment, and all messages go
- * through the network. */
+/* A private segment, for a node that no other one of its host reaches. Where address space is short
+ * (a limit, valgrind) it is a small one. */
 static int map_alone(struct cmi *m)
 {
 	struct share *s = m->share;
+	void *base;
 
-	share_unreserve(s);
-	if (s->name.fd >= 0)
-		close(s->name.fd);
-	s->name = (struct share_name){ .fd = -1 };
 	for (int node = 0; node < m->job.n_nodes; node++)
 		s->number[node] = node == m->job.node ? 0 : -1;
 	s->n_local = 1;
 	s->me = 0;
 	s->n_pes[0] = m->o.n_pes;
-	set_segment(s, SEGMENT_LEAST);
-	return map_own(m);
+	do {
+		base = mmap(NULL, s->segment, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (base != MAP_FAILED)
+			break;
+		set_segment(s, s->segment / 2);
+	} while (s->segment >= SEGMENT_LEAST);
+	s->base = base == MAP_FAILED ? NULL : base;
+	return s->base ? 0 : -errno;
 }
 
-/* Map another node's segment. If that fails, because a container hides /proc, say, the pair uses
- * the network. */
-static bool map_other(struct share *s, int number, const struct share_name *n)
+/* Relaxed, both: others read only after the fence of the second meeting. */
+static void tell_mapped(struct share *s)
 {
-	void *p;
-	int fd;
+	struct share_head *host = share_head_of(s, 0);
 
-	if (s->one_process)
-		return true; /* mapped by that node, before the fence of share_agree */
-	fd = fd_of_process(n->pid, n->fd, O_RDWR);
-	if (fd < 0)
-		return false;
-	p = mmap(s->base + (uint64_t)number * s->segment, s->segment, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
-	close(fd);
-	return p != MAP_FAILED;
-}
-
-/* Relaxed, both: others read only after the fence of the second meeting. Nodes of one process are
- * not counted: the first one's segment may not be mapped yet, and if a node lacks any the job does
- * not start. */
-static void map_others(struct cmi *m)
-{
-	struct share *s = m->share;
-	struct share_head *own = share_head_of(s, s->me);
-	int n_mapped = 1;
-
-	for (int node = 0; s->name.pid && node < m->job.n_nodes; node++) {
-		if (node == m->job.node || s->number[node] < 0 || !map_other(s, s->number[node], &s->names[node]))
-			continue;
-		atomic_store_explicit(&own->mapped[s->number[node]], 1, memory_order_relaxed);
-		n_mapped++;
-	}
-	if (n_mapped < s->n_local)
-		return;
-	s->all = s->one_process;
-	if (!s->one_process)
-		atomic_fetch_add_explicit(&share_head_of(s, 0)->n_whole, 1, memory_order_relaxed);
+	atomic_store_explicit(&host->mapped[s->me], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&host->n_mapped, 1, memory_order_relaxed);
 }
 
 int share_map(struct cmi *m, const struct share_name *names)
@@ -193,30 +176,29 @@ int share_map(struct cmi *m, const struct share_name *names)
 	struct share *s = m->share;
 	const struct cmi_job *j = &m->job;
 	size_t head, lines = (size_t)m->o.n_pes * sizeof(struct share_line);
-	int rc;
+	int rc = 0;
 
 	s->names = cmi_alloc_zero((size_t)j->n_nodes, sizeof *s->names, "message memory");
 	memcpy(s->names, names, (size_t)j->n_nodes * sizeof *names);
 	number_nodes(m);
-	rc = map_own(m);
-	if (rc && !s->one_process)
-		rc = map_alone(m);
+	if (!map_common(m))
+		rc = s->one_process ? -errno : map_alone(m);
 	if (rc) {
 		machine_say("node %d has no address space for its messages: %s; raise its limit (ulimit "
 			    "-v; it needs 4 GiB)", j->node, strerror(-rc));
 		return rc;
 	}
+	s->own = s->base + (uint64_t)s->me * s->segment;
 	/* The same on all nodes of the host, because n_local is. */
 	head = sizeof(struct share_head) + (size_t)s->n_local;
 	s->lines_at = (head + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
 	atomic_store_explicit(&share_head_of(s, s->me)->used, (s->lines_at + lines + PAGE) / PAGE * PAGE,
 			      memory_order_relaxed);
-	map_others(m);
+	tell_mapped(s);
 	return 0;
 }
 
-/* Reading another node's segment costs two pages of page tables, in each process for each node:
- * with 512 nodes on two cores that was a quarter of the job's start-up time. */
+/* Some have not mapped the file: those are not reached. */
 static void look_at_each(const struct cmi *m)
 {
 	struct share *s = m->share;
@@ -226,26 +208,22 @@ static void look_at_each(const struct cmi *m)
 
 		if (k < 0 || node == m->job.node)
 			continue;
-		if (!share_head_of(s, s->me)->mapped[k] || !share_head_of(s, k)->mapped[s->me])
-			s->number[node] = -1;
-		else
+		if (atomic_load_explicit(&share_head_of(s, 0)->mapped[k], memory_order_relaxed))
 			s->any = true;
+		else
+			s->number[node] = -1;
 	}
 }
 
-/* Relaxed: ordered by the fence. */
-static bool all_have_all(const struct share *s)
-{
-	return (s->me == 0 || share_head_of(s, s->me)->mapped[0]) &&
-	       atomic_load_explicit(&share_head_of(s, 0)->n_whole, memory_order_relaxed) ==
-		       (uint32_t)s->n_local;
-}
-
+/* Relaxed, as mapped: ordered by the fence. In one process the first node may not have counted
+ * itself yet; if a node lacks the memory, that job does not start. */
 void share_agree(struct cmi *m)
 {
 	struct share *s = m->share;
 
-	s->all = s->all || all_have_all(s);
+	s->all = s->one_process ||
+		 atomic_load_explicit(&share_head_of(s, 0)->n_mapped, memory_order_relaxed) ==
+			 (uint32_t)s->n_local;
 	if (s->all)
 		s->any = s->n_local > 1;
 	else
@@ -293,7 +271,7 @@ bool share_has_fled(const struct share *s, int node)
 void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
 static void in_bounds_again(const struct share *s)
 {
-	if (s->own && s->own != MAP_FAILED)
+	if (s->own)
 		__asan_unpoison_memory_region(s->own, share_head_of(s, s->me)->used);
 }
 #else
@@ -302,13 +280,13 @@ static inline void in_bounds_again(const struct share *s) { (void)s; }
 
 void share_forked(const struct share *s)
 {
-	if (s->name.fd >= 0)
-		(void)mprotect(s->base, (size_t)((uint64_t)s->n_local * s->segment), PROT_READ);
+	if (s->common)
+		(void)mprotect(s->base, all_bytes(s), PROT_READ);
 }
 
 bool share_holds(const struct share *s, const void *at)
 {
-	return s->name.fd >= 0 && (uintptr_t)at - (uintptr_t)s->base < (uint64_t)s->n_local * s->segment;
+	return s->common && (uintptr_t)at - (uintptr_t)s->base < all_bytes(s);
 }
 
 void share_close(struct cmi *m)
@@ -318,7 +296,8 @@ void share_close(struct cmi *m)
 	if (!s)
 		return;
 	in_bounds_again(s);
-	share_unreserve(s);
+	if (s->base && !s->one_process)
+		munmap(s->base, all_bytes(s));
 	if (s->name.fd >= 0)
 		close(s->name.fd);
 	free(s->number);
@@ -355,7 +334,7 @@ void *share_alloc_named(struct share *s, size_t bytes, uint64_t *name_p)
 /* Punch a hole in the file, for all that have mapped it; private pages are dropped. */
 bool share_back(struct share *s, void *p, size_t bytes)
 {
-	return !madvise(p, bytes, s->name.fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+	return !madvise(p, bytes, s->common ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 /* Only memory in our own segment has a name: every node that we reach has mapped that. */

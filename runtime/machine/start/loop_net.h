@@ -29,15 +29,15 @@ struct cmi_loop_net {
 	pthread_cond_t moved;
 	int n_at_fence;
 	unsigned long round;  /* fences passed */
-	char *room;           /* of a shared net: where all nodes map their segments; NULL: not yet */
+	char *room;           /* of a shared net: all nodes' segments; NULL: not yet */
 	size_t room_bytes;
 };
 
 /** Any thread. Take part as node `rank`. */
 int loop_net_join(struct cmi_loop_net *net, int rank, struct cmi *m);
 int loop_net_size(const struct cmi_loop_net *net);
-/** Any thread. Reserve `bytes` of address space, the same for all nodes of the net, until it is
- * destroyed; all pass the same size. NULL: there is none, and errno says why. */
+/** Any thread. Memory, zero at first, the same for all nodes of the net, until it is destroyed; all
+ * pass the same size. NULL: there is no address space for it, and errno says why. */
 char *loop_net_room(struct cmi_loop_net *net, size_t bytes);
 
 /* As boot_put, boot_fence and boot_get: */
