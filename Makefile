@@ -48,7 +48,8 @@ SAN      := $(SAN_$(SANITIZE))
 LISTS    := $(wildcard runtime/rooms.list runtime/*/rooms.list)
 LEFT_OUT := $(if $(WITHOUT),$(shell awk -v without="$(WITHOUT)" -f runtime/rooms.awk $(LISTS)))
 $(if $(WITHOUT),$(if $(LEFT_OUT),$(info without $(LEFT_OUT:runtime/%=%)),$(error no room is left out)))
-PKGS     := $(if $(filter %/ucx,$(LEFT_OUT)),,ucx) hwloc libunwind
+# UCX is loaded when a job needs it (runtime/machine/ucx/ucx_load.c): a program is not linked with it.
+PKGS     := hwloc libunwind
 # CPPFLAGS, CFLAGS and LDFLAGS are the user's. What a target needs goes into FLAGS. MORE is last, for the few
 # files that are slow without it; with -O0 every file is built that way.
 FLAGS    := -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(SAN)
@@ -60,8 +61,8 @@ LINK     += $(USED)
 O3       := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O3)
 # Only what the public headers declare leaves the library, so that a program may call its own
 # functions as it likes.
-LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
-LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo $(if $(filter ucx,$(PKGS)),-lucp -lucs) -lhwloc -lunwind) -pthread -ldl
+LIB_CFLAGS := -fPIC -fvisibility=hidden -ffunction-sections -DCHARD_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(if $(filter %/ucx,$(LEFT_OUT)),,ucx) $(PKGS) 2>/dev/null)
+LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lhwloc -lunwind) -pthread -ldl
 # For programs, not for us: a frame of theirs touches every page on its way down, so that none gets past what lies below
 # its thread's stack.
 PROBES   := $(shell $(CC) -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null 2>/dev/null && echo -fstack-clash-protection)

@@ -34,6 +34,8 @@ $(UNIT_BINS): LIBS += -lcmocka
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
 $(B)/tests/chare/test_lb_dump $(B)/tests/chare/test_choose: $(B)/bench/lb_read.o
+# It has a function of its own before UCX's.
+$(VICTIM): LIBS += -rdynamic
 # Libraries that are missing there.
 $(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
 # What the system refuses there.

@@ -195,7 +195,8 @@ ssize_t send(int fd, const void *data, size_t n, int flags)
 	return libc_send(fd, data, n, flags);
 }
 
-/* UCX's, through which its users open it. */
+/* UCX's, through which its users open it. The runtime looks for it among all libraries. */
+__attribute__((visibility("default")))
 int ucp_init_version(unsigned major, unsigned minor, const void *params, const void *config, void *context_p);
 int ucp_init_version(unsigned major, unsigned minor, const void *params, const void *config, void *context_p)
 {

@@ -18,9 +18,6 @@
 #include "../base/job.h"
 #include "process.h"
 
-/* UCX's. Weak: without the room ucx there is none, and no signal to take from it. */
-void ucs_debug_disable_signal(int sig) __attribute__((weak));
-
 enum { STACK_BYTES = 128 << 10 }; /* of a handler; libunwind alone takes some 10 KB */
 
 static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -100,14 +97,14 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	die_here(job_here(), 128 + sig);
 }
 
-/** Whether it is one of the handlers that UCX installs when it is loaded. */
-static bool belongs_to_ucx(const struct sigaction *a)
+/** Whether it is one of the handlers that UCX installs when it is loaded; `of_ucx` is a function of
+ * UCX's. */
+static bool belongs_to_ucx(const struct sigaction *a, void *of_ucx)
 {
 	Dl_info handler, ucx;
 
-	return ucs_debug_disable_signal && a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
-	       dladdr((void *)a->sa_handler, &handler) &&
-	       dladdr((void *)ucs_debug_disable_signal, &ucx) &&
+	return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
+	       dladdr((void *)a->sa_handler, &handler) && dladdr(of_ucx, &ucx) &&
 	       handler.dli_fbase == ucx.dli_fbase;
 }
 
@@ -115,10 +112,13 @@ static bool belongs_to_ucx(const struct sigaction *a)
  * its handlers installed, so only UCX can remove them. */
 static void take_from_ucx(int sig)
 {
+	void *found = dlsym(RTLD_DEFAULT, "ucs_debug_disable_signal"); /* NULL: UCX is not loaded */
 	struct sigaction now;
+	void (*disable)(int);
 
-	if (sigaction(sig, NULL, &now) == 0 && belongs_to_ucx(&now))
-		ucs_debug_disable_signal(sig);
+	*(void **)&disable = found;
+	if (found && sigaction(sig, NULL, &now) == 0 && belongs_to_ucx(&now, found))
+		disable(sig);
 }
 
 /* UCX takes SIGHUP when it is loaded (UCX_DEBUG_SIGNO), and the signals of UCX_ERROR_SIGNALS. */
@@ -128,6 +128,13 @@ void fault_let_signals_end_us(void)
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		take_from_ucx(ends[i]);
+}
+
+void fault_ucx_has_come(void)
+{
+	fault_let_signals_end_us();
+	for (int i = 0; i < N_SIGNALS; i++)
+		take_from_ucx(SIGNALS[i]);
 }
 
 /* Restore a guest's default action: we take no signal that has a handler. */

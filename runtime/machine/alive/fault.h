@@ -12,6 +12,9 @@ void fault_give_back(void);
  * loaded; by default they end the process. A handler of the program's own stays. */
 void fault_let_signals_end_us(void);
 
+/** Main, when we have loaded UCX: the signals that end a process do what they did before. */
+void fault_ucx_has_come(void);
+
 /** Give the calling thread a stack for fault handlers. NULL when it has one already or memory is
  * exhausted. */
 void *fault_stack_open(void);

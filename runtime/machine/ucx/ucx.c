@@ -149,7 +149,7 @@ static ucs_status_t context_open(const struct cmi *m, const ucp_config_t *config
 		.estimated_num_eps = (size_t)(m->job.n_pes - m->job.my_n_pes),
 	};
 
-	return ucp_init(&params, config, context_p);
+	return ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, context_p);
 }
 
 static int ucx_open(struct cmi *m)
@@ -159,6 +159,11 @@ static int ucx_open(struct cmi *m)
 	ucs_status_t status;
 	int rc;
 
+	rc = ucx_load(m->job.node);
+	if (rc) {
+		free(u);
+		return rc;
+	}
 	pthread_mutex_init(&u->lock, NULL);
 	set_posix_options(m);
 	if (spans_hosts(m))

@@ -8,6 +8,7 @@
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
  *   ucx_mem.c chunks, keys, attached memory, one-sided puts
  *   ucx_ep.c  endpoints; it calls none of the others
+ *   ucx_load.c  loads UCX
  *
  * There is one context per node and one worker per PE. Only its PE uses a worker and the worker's
  * endpoints, until all PEs have stopped; then cmi_close destroys them on the main thread.
@@ -16,9 +17,9 @@
 #define UCX_INT_H
 
 #include <pthread.h>
-#include <ucp/api/ucp.h>
 
 #include "machine_int.h"
+#include "ucx_calls.h"
 #include "window.h"
 
 enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_FIRST = AM_MESSAGE, AM_LAST = AM_BATCH };
