@@ -104,7 +104,7 @@ CKTRACE  := $(B)/bin/cktrace
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A benchmark is one file x.c, as a test is, with x.ci beside it when it has chares.
-BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c bench/lb_read.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c)))
+BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c bench/lb_read.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c bench/grain/grain.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
@@ -226,6 +226,11 @@ $(B)/runtime/machine/boot/pmix/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
 $(B)/bench/strategies: $(B)/bench/lb_read.o
+# A file for each way; as the MPI program, whose tasks are compared with theirs.
+GRAIN_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard bench/grain/*.c))
+$(GRAIN_OBJS): MORE := $(O3)
+$(GRAIN_OBJS): $(patsubst %.ci,$(B)/%.decl.h,$(wildcard bench/grain/*.ci))
+$(B)/bench/grain/grain: $(GRAIN_OBJS)
 
 $(EXAMPLE_BINS): $(LIB)
 # Benchmarks may look inside, and measure what programs get.

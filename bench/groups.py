@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
           "many", "migrate", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
-          "crowd", "growth", "torn")
+          "crowd", "growth", "torn", "grain")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
 
@@ -300,6 +300,20 @@ class Builder:
             jobs += [self.ckrun("bench/torn", "--path", path, "--puts", "10000000")
                      for path in ("naive", "memcpy")]
         return Group("torn", jobs, rounds=1, cores_matter=False)
+
+    def grain(self):
+        """How small tasks may be, by pattern and way; grain.py makes tables of them. The short form runs every
+        pattern by every way, and each task checks what it reads."""
+        patterns = ("stencil", "nearest", "fft", "tree", "spread", "random", "all")
+        ways = ("message", "inline", "call", "channel", "named", "near", "body")
+        jobs = []
+        for pattern in patterns if self.smoke else patterns[:1]:
+            args = ["--pattern", pattern, "--smoke" if self.smoke else "--metg"]
+            for way in ways:
+                jobs += self.both("grain/grain", "--way", way, *args)
+            for how in ("each", "packed"):
+                jobs += self.mpi("grain", "--how", how, *args)
+        return Group("grain", jobs, rounds=3)
 
     def lab(self):
         """What no target, table of a paper or line of the cost model needs: bench/lab/README.md."""

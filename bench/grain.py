@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""grain.py [OPTIONS] BUILD: METG(50 %) of bench/grain by pattern, width and way, beside bench/mpi/grain_mpi by every MPI
+that is installed.
+
+On 2 PEs, each on a core of its own: as two processes (nodes) and as two threads of one. Everything is run in turn, for
+--rounds rounds, and medians count. One line for each pattern and width: microseconds of the fastest MPI program, which one
+that is, and for every way its METG divided by that. What follows -- goes to all programs: --bytes, --imbalance, --graphs.
+
+With --csv FILE the figures are appended to FILE, and tables are made of all that FILE has: so the measurement may be
+done in parts."""
+import argparse
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import groups  # noqa: E402
+
+PATTERNS = ["stencil", "nearest", "fft", "tree", "spread", "random", "all"]
+WAYS = ["message", "inline", "call", "channel", "named", "near", "body"]
+
+
+def jobs(builder, pattern, width, ways, more):
+    args = ["--metg", "--pattern", pattern, "--width", str(width), *more]
+    for way in ways:
+        yield from builder.both("grain/grain", "--way", way, *args)
+    for how in ("each", "packed"):
+        yield from builder.mpi("grain", "--how", how, *args)
+
+
+def run(build, job):
+    """The figure of a job: its way and microseconds. None if the program has not been built."""
+    if not os.access(f"{build}/{job.program}", os.X_OK):
+        return None
+    done = subprocess.run(job.command, stdout=subprocess.PIPE, text=True, timeout=60)
+    if done.returncode:
+        sys.exit(f"grain.py: exit code {done.returncode}: {' '.join(job.command)}")
+    name, _, us, _ = done.stdout.split()[:4]
+    return name.split("-", 2)[2], float(us)
+
+
+def rows(args, more):
+    """(pattern, width, way, us) of every run."""
+    builder = groups.Builder(args.build, False, False)
+    for _ in range(args.rounds):
+        for pattern in args.patterns:
+            for width in args.widths:
+                for job in jobs(builder, pattern, width, args.ways, more):
+                    figure = run(args.build, job)
+                    if figure:
+                        yield pattern, str(width), *figure
+
+
+def by_case(measured):
+    """{(pattern, width): {way: us}}"""
+    cases = {}
+    for pattern, width, way, us in measured:
+        cases.setdefault((pattern, width), {}).setdefault(way, []).append(float(us))
+    return {case: {way: median(us) for way, us in ways.items()} for case, ways in cases.items()}
+
+
+def is_mpi(way):
+    return way.endswith(("-openmpi", "-mpich"))
+
+
+def table(cases):
+    ways = list(dict.fromkeys(way for figures in cases.values() for way in figures if not is_mpi(way)))
+    yield "| pattern | width | MPI, us | which | " + " | ".join(ways) + " |"
+    yield "|---|---|---|---|" + "---|" * len(ways)
+    for (pattern, width), figures in cases.items():
+        mpi = min((way for way in figures if is_mpi(way)), key=figures.get, default=None)
+        base = figures.get(mpi)
+        cells = [f"{figures[way] / (base or 1):.2f}" if way in figures else "" for way in ways]
+        yield f"| {pattern} | {width} | {base or 0:.3f} | {mpi} | " + " | ".join(cells) + " |"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], allow_abbrev=False)
+    parser.add_argument("--patterns", type=lambda s: s.split(","), default=PATTERNS)
+    parser.add_argument("--widths", type=lambda s: s.split(","), default=["1", "8", "32"])
+    parser.add_argument("--ways", type=lambda s: s.split(","), default=WAYS)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--csv", type=Path, help="append the figures, and make the tables of all of them")
+    parser.add_argument("build", help="the build folder")
+    before, _, after = " ".join(sys.argv[1:]).partition(" -- ")
+    return parser.parse_args(before.split()), after.split()
+
+
+def main():
+    args, more = arguments()
+    measured = []
+    if args.csv and args.csv.exists():
+        with args.csv.open(newline="") as f:
+            measured = list(csv.reader(f))
+    for row in rows(args, more):
+        measured.append(row)
+        if args.csv:
+            with args.csv.open("a", newline="") as f:
+                csv.writer(f).writerow(row)
+    print(*table(by_case(measured)), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
