@@ -4,7 +4,7 @@
 that is installed.
 
 On 2 PEs, each on a core of its own: as two processes (nodes) and as two threads of one. Everything is run in turn, for
---rounds rounds, and medians count. One line for each pattern and width: microseconds of the fastest MPI program, which one
+--rounds rounds, of which the least counts. One line for each pattern and width: microseconds of the fastest MPI program, which one
 that is, and for every way its METG divided by that. What follows -- goes to all programs: --bytes, --imbalance, --graphs.
 
 With --csv FILE the figures are appended to FILE, and tables are made of all that FILE has: so the measurement may be
@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import groups  # noqa: E402
@@ -60,7 +59,7 @@ def by_case(measured):
     cases = {}
     for pattern, width, way, us in measured:
         cases.setdefault((pattern, width), {}).setdefault(way, []).append(float(us))
-    return {case: {way: median(us) for way, us in ways.items()} for case, ways in cases.items()}
+    return {case: {way: min(us) for way, us in ways.items()} for case, ways in cases.items()}
 
 
 def is_mpi(way):

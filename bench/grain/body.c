@@ -19,7 +19,7 @@ void ByBody_on_new(ByBody *self)
 /* What the next task reads; the first one reads nothing. */
 static int reads(const ByBody *self)
 {
-	return self->p.step ? self->p.phase->n_reads : 0;
+	return self->p.step ? self->p.slots[self->p.step & self->p.mask].n_reads : 0;
 }
 
 static void take(ByBody *self, int place, const void *output, size_t bytes)
@@ -39,11 +39,10 @@ static void send(ByBody *self, const struct reader *r, const unsigned char *out)
 
 static void work(ByBody *self)
 {
-	const struct phase *f = self->p.phase;
-	const unsigned char *out = point_run(&self->p);
+	const struct point_slot *s = point_run(&self->p);
 
-	for (int r = 0; r < f->n_readers && self->p.step < self->p.steps; r++)
-		send(self, &f->readers[r], out);
+	for (int r = 0; r < s->n_readers && self->p.step < self->p.steps; r++)
+		send(self, &s->readers[r], s->out);
 }
 
 static void create(int elements)

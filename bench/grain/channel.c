@@ -30,16 +30,11 @@ static void arrived(void *slot)
 		run(s->self);
 }
 
-static const struct phase *phase_before(const ByChannel *self, int slot)
-{
-	return point_phase(&self->p, slot + self->p.mask);
-}
-
 void ByChannel_on_new(ByChannel *self)
 {
 	point_begin(&self->p, ByChannel_thisIndex(self), point_lines());
 	for (int s = 0; s <= self->p.mask; s++) {
-		const int n = phase_before(self, s)->n_readers;
+		const int n = point_slot(&self->p, s - 1)->n_readers;
 
 		self->slots[s].out = graph_alloc((size_t)n, sizeof *self->slots[s].out);
 		self->unbound += n;
@@ -51,14 +46,14 @@ void ByChannel_on_new(ByChannel *self)
 /* The channels for what tasks in slot number n read. */
 static void connect(ByChannel *self, int n)
 {
-	const struct phase *f = point_phase(&self->p, n);
+	const struct point_slot *t = &self->p.slots[n];
 	struct slot *s = &self->slots[n];
 
 	s->self = self;
 	s->number = n;
-	s->in = graph_alloc((size_t)f->n_reads, sizeof *s->in);
-	for (int k = 0; k < f->n_reads; k++) {
-		const CProxyElement_ByChannel from = ByChannel_at(channels, point_element(&self->p, f->reads[k]));
+	s->in = graph_alloc((size_t)t->n_reads, sizeof *s->in);
+	for (int k = 0; k < t->n_reads; k++) {
+		const CProxyElement_ByChannel from = ByChannel_at(channels, point_element(&self->p, t->reads[k]));
 
 		s->in[k] = CkDirect_createHandle(point_room(&self->p, n, k), (size_t)options.graph.bytes,
 						 NO_OUTPUT, arrived, s);
@@ -74,13 +69,13 @@ void ByChannel_on_connect(ByChannel *self)
 
 void ByChannel_on_bind(ByChannel *self, int slot, int reader, CkDirectHandle h)
 {
-	const struct phase *f = phase_before(self, slot);
+	const struct point_slot *t = point_slot(&self->p, slot - 1);
 	int r = 0;
 
-	while (f->readers[r].point != reader)
+	while (t->readers[r].point != reader)
 		r++;
 	self->slots[slot].out[r] = h;
-	CkDirect_assocLocalBuffer(&self->slots[slot].out[r], point_out(&self->p, slot - 1),
+	CkDirect_assocLocalBuffer(&self->slots[slot].out[r], t->out,
 				  (size_t)options.graph.bytes);
 	if (--self->unbound == 0)
 		CkContributeBarrier(self, Main_cb_ready(mainProxy));
@@ -89,14 +84,13 @@ void ByChannel_on_bind(ByChannel *self, int slot, int reader, CkDirectHandle h)
 static void run(ByChannel *self)
 {
 	while (point_ready(&self->p)) {
-		const struct phase *f = self->p.phase;
 		struct slot *now = &self->slots[self->p.step & self->p.mask], *next;
+		const struct point_slot *s = point_run(&self->p);
 
-		point_run(&self->p);
-		for (int k = 0; k < f->n_reads && self->p.step > 1; k++)
+		for (int k = 0; k < s->n_reads && self->p.step > 1; k++)
 			CkDirect_ready(&now->in[k]);
 		next = &self->slots[self->p.step & self->p.mask];
-		for (int r = 0; r < f->n_readers && self->p.step < self->p.steps; r++)
+		for (int r = 0; r < s->n_readers && self->p.step < self->p.steps; r++)
 			CkDirect_put(&next->out[r]);
 	}
 	point_end(&self->p, self);

@@ -31,11 +31,10 @@ static void run(ByInline *self)
 {
 	self->busy = true;
 	while (point_ready(&self->p)) {
-		const struct phase *f = self->p.phase;
-		const unsigned char *out = point_run(&self->p);
+		const struct point_slot *s = point_run(&self->p);
 
-		for (int r = 0; r < f->n_readers && self->p.step < self->p.steps; r++)
-			send(self, &f->readers[r], self->p.step, out);
+		for (int r = 0; r < s->n_readers && self->p.step < self->p.steps; r++)
+			send(self, &s->readers[r], self->p.step, s->out);
 	}
 	self->busy = false;
 	point_end(&self->p, self);

@@ -50,13 +50,12 @@ static void free_kept(ByMessage *self, int step, int n)
 static void run(ByMessage *self)
 {
 	while (point_ready(&self->p)) {
-		const struct phase *f = self->p.phase;
-		const unsigned char *out = point_run(&self->p);
+		const struct point_slot *s = point_run(&self->p);
 
 		if (!is_small(&self->p))
-			free_kept(self, self->p.step - 1, f->n_reads);
-		for (int r = 0; r < f->n_readers && self->p.step < self->p.steps; r++)
-			send(self, &f->readers[r], out);
+			free_kept(self, self->p.step - 1, s->n_reads);
+		for (int r = 0; r < s->n_readers && self->p.step < self->p.steps; r++)
+			send(self, &s->readers[r], s->out);
 	}
 	point_end(&self->p, self);
 }
@@ -70,12 +69,12 @@ void ByMessage_on_input(ByMessage *self, int step, int place, struct output o)
 
 void ByMessage_on_bulk(ByMessage *self, int step, int place, int n, const char *data)
 {
-	const int at = (step & self->p.mask) * self->p.most + place;
+	const int slot = step & self->p.mask;
 
 	(void)n;
-	self->kept[at] = CkKeepMsg();
-	self->p.in[at] = (const unsigned char *)data;
-	if (point_arrived(&self->p, step & self->p.mask))
+	self->kept[slot * self->p.most + place] = CkKeepMsg();
+	self->p.slots[slot].in[place] = (const unsigned char *)data;
+	if (point_arrived(&self->p, slot))
 		run(self);
 }
 

@@ -31,11 +31,11 @@ static CProxyElement_ByName element(const ByName *self, int point)
 /* The channels for what tasks in slot n read. */
 static void connect_in(ByName *self, int n)
 {
-	const struct phase *f = point_phase(&self->p, n);
-	CkChannel **in = self->slots[n].in = graph_alloc((size_t)f->n_reads, sizeof *in);
+	const struct point_slot *t = &self->p.slots[n];
+	CkChannel **in = self->slots[n].in = graph_alloc((size_t)t->n_reads, sizeof *in);
 
-	for (int k = 0; k < f->n_reads; k++)
-		in[k] = ByName_input_from_oob(self, element(self, f->reads[k]).ck, tag(n, k),
+	for (int k = 0; k < t->n_reads; k++)
+		in[k] = ByName_input_from_oob(self, element(self, t->reads[k]).ck, tag(n, k),
 					      point_room(&self->p, n, k), (size_t)options.graph.bytes,
 					      NO_OUTPUT);
 }
@@ -43,12 +43,12 @@ static void connect_in(ByName *self, int n)
 /* The channels for the outputs of tasks in the slot before n. */
 static void connect_out(ByName *self, int n)
 {
-	const struct phase *f = point_phase(&self->p, n + self->p.mask);
-	CkChannel **out = self->slots[n].out = graph_alloc((size_t)f->n_readers, sizeof *out);
+	const struct point_slot *t = point_slot(&self->p, n - 1);
+	CkChannel **out = self->slots[n].out = graph_alloc((size_t)t->n_readers, sizeof *out);
 
-	for (int r = 0; r < f->n_readers; r++)
-		out[r] = ByName_input_to(self, element(self, f->readers[r].point),
-					 tag(n, f->readers[r].place), point_out(&self->p, n - 1),
+	for (int r = 0; r < t->n_readers; r++)
+		out[r] = ByName_input_to(self, element(self, t->readers[r].point),
+					 tag(n, t->readers[r].place), t->out,
 					 (size_t)options.graph.bytes);
 }
 
@@ -65,14 +65,13 @@ void ByName_on_new(ByName *self)
 static void run(ByName *self)
 {
 	while (point_ready(&self->p)) {
-		const struct phase *f = self->p.phase;
 		const struct slot *now = &self->slots[self->p.step & self->p.mask];
+		const struct point_slot *s = point_run(&self->p);
 
-		point_run(&self->p);
-		for (int k = 0; k < f->n_reads && self->p.step > 1; k++)
+		for (int k = 0; k < s->n_reads && self->p.step > 1; k++)
 			CkChannelReady(now->in[k]);
 		if (self->p.step < self->p.steps)
-			CkChannelPutAll(self->slots[self->p.step & self->p.mask].out, f->n_readers);
+			CkChannelPutAll(self->slots[self->p.step & self->p.mask].out, s->n_readers);
 	}
 	point_end(&self->p, self);
 }

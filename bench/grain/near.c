@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grain, as a program that knows where its neighbours are: outputs of the same PE are read where
- * they lie, and their readers are called as C functions (ckLocal); to other PEs go channels.
+ * they lie (ckLocal), and a list has the points that can run; to other PEs go channels.
  */
 #include "near.decl.h"
 #include "ckdirect.h"
@@ -21,29 +21,37 @@ struct slot {
 
 struct Near {
 	struct point p;
-	bool busy;              /* it calls its readers, which may call it */
+	Near *next;             /* in the list of those that can run */
 	int unbound;            /* ends of channels that have not come */
 	struct slot slots[GRAPH_SLOTS_MOST];
 };
 
-static void run(Near *self);
+/* Those of this PE that can run, the first one first. */
+static _Thread_local Near *first, **end;
+
+static void add(Near *self)
+{
+	self->next = NULL;
+	if (!first)
+		end = &first;
+	*end = self;
+	end = &self->next;
+}
 
 static void hear(Near *self, int slot)
 {
-	if (point_arrived(&self->p, slot) && !self->busy)
-		run(self);
+	if (point_arrived(&self->p, slot))
+		add(self);
 }
+
+static void run_all_here(void);
 
 static void arrived(void *slot)
 {
 	const struct slot *s = slot;
 
 	hear(s->self, s->number);
-}
-
-static const struct phase *phase_before(const Near *self, int slot)
-{
-	return point_phase(&self->p, slot + self->p.mask);
+	run_all_here();
 }
 
 static CProxyElement_Near element(const Near *self, int point)
@@ -59,7 +67,7 @@ void Near_on_new(Near *self)
 
 		s->self = self;
 		s->number = n;
-		s->out = graph_alloc((size_t)phase_before(self, n)->n_readers, sizeof *s->out);
+		s->out = graph_alloc((size_t)point_slot(&self->p, n - 1)->n_readers, sizeof *s->out);
 	}
 	self->unbound = 1;      /* connect */
 	CkContributeBarrier(self, Near_cb_connect_all(Near_thisProxy(self)));
@@ -69,16 +77,16 @@ void Near_on_new(Near *self)
 
 static void connect_in(Near *self, int n)
 {
-	const struct phase *f = point_phase(&self->p, n);
+	const struct point_slot *t = &self->p.slots[n];
 	struct slot *s = &self->slots[n];
 
-	s->in = graph_alloc((size_t)f->n_reads, sizeof *s->in);
-	for (int k = 0; k < f->n_reads; k++) {
-		const CProxyElement_Near from = element(self, f->reads[k]);
+	s->in = graph_alloc((size_t)t->n_reads, sizeof *s->in);
+	for (int k = 0; k < t->n_reads; k++) {
+		const CProxyElement_Near from = element(self, t->reads[k]);
 		Near *near = Near_ckLocal(from);
 
 		if (near) {
-			self->p.in[n * self->p.most + k] = point_out(&near->p, n - 1);
+			t->in[k] = point_slot(&near->p, n - 1)->out;
 			continue;
 		}
 		s->in[s->n_in] = CkDirect_createHandle(point_room(&self->p, n, k),
@@ -90,12 +98,12 @@ static void connect_in(Near *self, int n)
 
 static void connect_out(Near *self, int n)
 {
-	const struct phase *f = phase_before(self, n);
+	const struct point_slot *t = point_slot(&self->p, n - 1);
 	struct slot *s = &self->slots[n];
 
-	s->near = graph_alloc((size_t)f->n_readers, sizeof(Near *));
-	for (int r = 0; r < f->n_readers; r++) {
-		Near *near = Near_ckLocal(element(self, f->readers[r].point));
+	s->near = graph_alloc((size_t)t->n_readers, sizeof(Near *));
+	for (int r = 0; r < t->n_readers; r++) {
+		Near *near = Near_ckLocal(element(self, t->readers[r].point));
 
 		if (near)
 			s->near[s->n_near++] = near;
@@ -125,7 +133,7 @@ void Near_on_bind(Near *self, int slot, CkDirectHandle h)
 	CkDirectHandle *out = &s->out[s->n_out++];
 
 	*out = h;
-	CkDirect_assocLocalBuffer(out, point_out(&self->p, slot - 1), (size_t)options.graph.bytes);
+	CkDirect_assocLocalBuffer(out, point_slot(&self->p, slot - 1)->out, (size_t)options.graph.bytes);
 	bound(self);
 }
 
@@ -142,26 +150,36 @@ static void send(Near *self)
 		hear(s->near[r], n);
 }
 
+/* One task. Those that can run after it are in the list. */
 static void run(Near *self)
 {
-	self->busy = true;
-	while (point_ready(&self->p)) {
-		struct slot *s = &self->slots[self->p.step & self->p.mask];
+	struct slot *s = &self->slots[self->p.step & self->p.mask];
 
-		point_run(&self->p);
-		for (int k = 0; k < s->n_in && self->p.step > 1; k++)
-			CkDirect_ready(&s->in[k]);
-		if (self->p.step < self->p.steps)
-			send(self);
-	}
-	self->busy = false;
+	point_run(&self->p);
+	for (int k = 0; k < s->n_in && self->p.step > 1; k++)
+		CkDirect_ready(&s->in[k]);
+	if (self->p.step < self->p.steps)
+		send(self);
+	if (point_ready(&self->p))
+		add(self);
 	point_end(&self->p, self);
+}
+
+static void run_all_here(void)
+{
+	while (first) {
+		Near *self = first;
+
+		first = self->next;
+		run(self);
+	}
 }
 
 void Near_on_run(Near *self, int steps, long iterations)
 {
 	point_start(&self->p, steps, iterations);
-	run(self);
+	add(self);
+	run_all_here();
 }
 
 static void create(int elements)

@@ -7,17 +7,17 @@ static int most_reads(const struct point *p)
 {
 	int most = 1;
 
-	for (int f = 0; f < p->opt->graph.period; f++)
-		most = p->phases[f].n_reads > most ? p->phases[f].n_reads : most;
+	for (int n = 0; n <= p->mask; n++)
+		most = p->slots[n].n_reads > most ? p->slots[n].n_reads : most;
 	return most;
 }
 
+/* The task of step 0 reads nothing. */
 static void first_step(struct point *p)
 {
 	p->step = p->steps = 0;
-	p->phase = p->phases;
-	for (int step = 0; step <= p->mask; step++)
-		p->missing[step] = step ? point_phase(p, step)->n_reads : 0;
+	for (int n = 0; n <= p->mask; n++)
+		p->slots[n].missing = n ? p->slots[n].n_reads : 0;
 }
 
 static unsigned char *outputs(size_t n, size_t stride)
@@ -30,22 +30,45 @@ static unsigned char *outputs(size_t n, size_t stride)
 	return p;
 }
 
+static void fill_slots(struct point *p)
+{
+	const struct phase *phases = graph_phases(&options.graph, p->index);
+
+	for (int n = 0; n <= p->mask; n++) {
+		const struct phase *f = &phases[n % options.graph.period];
+
+		p->slots[n] = (struct point_slot){
+			.n_reads = f->n_reads, .n_readers = f->n_readers,
+			.reads = f->reads, .readers = f->readers,
+		};
+	}
+}
+
+static void find_room(struct point *p)
+{
+	unsigned char *out = outputs((size_t)p->mask + 1, p->stride);
+
+	p->room = outputs((size_t)((p->mask + 1) * p->most), p->stride);
+	for (int n = 0; n <= p->mask; n++) {
+		struct point_slot *s = &p->slots[n];
+
+		s->out = out + (size_t)n * p->stride;
+		s->in = graph_alloc((size_t)p->most, sizeof *s->in);
+		for (int k = 0; k < p->most; k++)
+			s->in[k] = point_room(p, n, k);
+	}
+}
+
 void point_begin(struct point *p, int element, size_t stride)
 {
-	const int slots = options.graph.slots;
-
 	p->opt = &options;
 	p->index = element / options.n_graphs;
 	p->graph = element % options.n_graphs;
-	p->phases = graph_phases(&options.graph, p->index);
-	p->mask = slots - 1;
-	p->most = most_reads(p);
+	p->mask = options.graph.slots - 1;
 	p->stride = stride;
-	p->room = outputs((size_t)(slots * p->most), stride);
-	p->out = outputs((size_t)slots, stride);
-	p->in = graph_alloc((size_t)(slots * p->most), sizeof *p->in);
-	for (int i = 0; i < slots * p->most; i++)
-		p->in[i] = p->room + (size_t)i * stride;
+	fill_slots(p);
+	p->most = most_reads(p);
+	find_room(p);
 	first_step(p);
 }
 

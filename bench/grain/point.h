@@ -4,8 +4,8 @@
  * runs a task as soon as all that the task reads is there, and sends the output to the readers;
  * how, is the way's.
  *
- * in[slot * most + place] is the output that a task of a step in that slot reads at that place.
- * It points into `room`, unless the way sets it: to a message that it keeps, for instance.
+ * All that a task needs is in the slot of its step. in[place] points into `room`, unless the way
+ * sets it: to a message that it keeps, for instance.
  */
 #ifndef BENCH_POINT_H
 #define BENCH_POINT_H
@@ -13,18 +13,26 @@
 #include "ck.h"
 #include "grain.decl.h"
 
+/** The tasks of every slots-th step, which have the same phase. */
+struct point_slot {
+	int missing;            /* of what the next of them reads */
+	int n_reads, n_readers;
+	const int *reads;
+	const struct reader *readers;
+	const unsigned char **in;
+	unsigned char *out;
+};
+
 struct point {
 	const struct sweep_options *opt;
-	const struct phase *phase, *phases; /* of the next task; all */
 	int index, graph;
 	int step, steps;        /* the next task; 0 steps: the run has not begun */
 	int mask;               /* slots - 1 */
 	int most;               /* that one task reads */
-	int missing[GRAPH_SLOTS_MOST];
 	long iterations;
-	size_t stride;          /* from one output in `room` or `out` to the next */
-	const unsigned char **in;
-	unsigned char *room, *out;
+	size_t stride;          /* from one output in `room` to the next */
+	unsigned char *room;
+	struct point_slot slots[GRAPH_SLOTS_MOST];
 };
 
 /** A way: a file in this folder. */
@@ -51,14 +59,10 @@ static inline unsigned char *point_room(const struct point *p, int slot, int pla
 	return p->room + (size_t)(slot * p->most + place) * p->stride;
 }
 
-static inline unsigned char *point_out(const struct point *p, int step)
+/** The slot of a step, or of the step before slot 0. */
+static inline struct point_slot *point_slot(struct point *p, int step)
 {
-	return p->out + (size_t)(step & p->mask) * p->stride;
-}
-
-static inline const struct phase *point_phase(const struct point *p, int step)
-{
-	return &p->phases[step & (p->opt->graph.period - 1)];
+	return &p->slots[step & p->mask];
 }
 
 static inline void point_start(struct point *p, int steps, long iterations)
@@ -77,29 +81,26 @@ static inline size_t point_lines(void)
  * run now. */
 static inline bool point_arrived(struct point *p, int slot)
 {
-	return --p->missing[slot] == 0 && slot == (p->step & p->mask) && p->steps;
+	return --p->slots[slot].missing == 0 && slot == (p->step & p->mask) && p->steps;
 }
 
 /** The next task can run, and is there. */
 static inline bool point_ready(const struct point *p)
 {
-	return p->step < p->steps && !p->missing[p->step & p->mask];
+	return p->step < p->steps && !p->slots[p->step & p->mask].missing;
 }
 
-/** Runs the next task, and steps on: what it read may be overwritten now. The result is its output,
- * which the readers of the phase before are to get, for the step that p->step says now. */
-static inline unsigned char *point_run(struct point *p)
+/** Runs the next task, and steps on: what it read may be overwritten now. The result is its slot,
+ * whose readers are to get its output, for the step that p->step says now. */
+static inline const struct point_slot *point_run(struct point *p)
 {
-	const struct phase *f = p->phase;
-	const int step = p->step++, slot = step & p->mask;
-	unsigned char *out = point_out(p, step);
+	const int step = p->step++;
+	struct point_slot *s = point_slot(p, step);
 
-	task_run(&p->opt->graph, p->iterations, step, p->index, p->in + slot * p->most, f->reads,
-		 f->n_reads, point_out(p, step - 1), out);
-	p->missing[slot] = point_phase(p, step + p->mask + 1)->n_reads;
-	if (++p->phase == p->phases + p->opt->graph.period)
-		p->phase = p->phases;
-	return out;
+	task_run(&p->opt->graph, p->iterations, step, p->index, s->in, s->reads, s->n_reads,
+		 point_slot(p, step - 1)->out, s->out);
+	s->missing = s->n_reads;
+	return s;
 }
 
 /** Back to the first step, if the last one was done; tells Main. */
