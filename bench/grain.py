@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import groups  # noqa: E402
 
 PATTERNS = ["stencil", "nearest", "fft", "tree", "spread", "random", "all"]
-WAYS = ["message", "inline", "call", "channel", "named", "near", "body"]
+WAYS = ["message", "inline", "call", "channel", "named", "near", "count", "body"]
 
 
 def jobs(builder, pattern, width, ways, more):

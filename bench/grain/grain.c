@@ -13,6 +13,7 @@
  *	channel		a channel for each reader (CkDirect)
  *	named		the same by named channels
  *	near		outputs of the same PE are read where they lie; channels to other PEs
+ *	count		a call for each reader; the runtime counts them ([count] entries)
  *	body		a Structured Dagger body that waits for calls
  *
  * Prints `grain-PATTERN-WAY-nodes WIDTH us`, or -threads: METG(50 %), or the granularity
@@ -25,7 +26,8 @@
 #include "point.h"
 
 static const struct way *const ways[] = {
-	&way_message, &way_inline, &way_call, &way_channel, &way_named, &way_near, &way_body,
+	&way_message, &way_inline, &way_call, &way_channel, &way_named, &way_near, &way_count,
+	&way_body,
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
 

@@ -42,7 +42,7 @@ struct way {
 	void (*run)(int steps, long iterations); /* call all elements; each tells Main_cb_ran */
 };
 extern const struct way way_message, way_inline, way_call, way_channel, way_named, way_near;
-extern const struct way way_body;
+extern const struct way way_count, way_body;
 
 /** Elements are ordered by points, so that each PE has the same points of every graph. */
 static inline int point_element(const struct point *p, int point)
@@ -82,6 +82,13 @@ static inline size_t point_lines(void)
 static inline bool point_arrived(struct point *p, int slot)
 {
 	return --p->slots[slot].missing == 0 && slot == (p->step & p->mask) && p->steps;
+}
+
+/** All that the next task in this slot reads is there. True if that task can run now. */
+static inline bool point_complete(struct point *p, int slot)
+{
+	p->slots[slot].missing = 1;
+	return point_arrived(p, slot);
 }
 
 /** The next task can run, and is there. */
