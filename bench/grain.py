@@ -77,6 +77,22 @@ def table(cases):
         yield f"| {pattern} | {width} | {base or 0:.3f} | {mpi} | " + " | ".join(cells) + " |"
 
 
+def plot(cases, png, pattern):
+    """METG by width and way: the better of processes and threads, and the better of both ways to send by MPI."""
+    widths = sorted({int(width) for p, width in cases if p == pattern})
+    data, lines = [], []
+    for way in [*WAYS, "openmpi", "mpich"]:
+        rows = [(w, min((us for name, us in cases[pattern, str(w)].items() if way in name.split("-")), default=None))
+                for w in widths]
+        data.append("\n".join(f"{w} {us}" for w, us in rows if us) + "\ne")
+        lines.append(f"'-' title '{way}' with linespoints linewidth 2{' dashtype 2' if 'mpi' in way else ''}")
+    script = ["set terminal pngcairo size 900,520", f"set output '{png}'", "set logscale xy", "set key outside",
+              f"set title 'METG(50 %), {pattern}, 2 PEs'", "set xlabel 'elements on each PE'",
+              f"set xtics ({', '.join(map(str, widths))})", "set ylabel 'microseconds of a task'",
+              "plot " + ", ".join(lines), *data]
+    subprocess.run(["gnuplot"], input="\n".join(script).encode(), check=True)
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], allow_abbrev=False)
     parser.add_argument("--patterns", type=lambda s: s.split(","), default=PATTERNS)
@@ -84,6 +100,7 @@ def arguments():
     parser.add_argument("--ways", type=lambda s: s.split(","), default=WAYS)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--csv", type=Path, help="append the figures, and make the tables of all of them")
+    parser.add_argument("--plot", metavar="PNG", help="a picture of the first pattern; needs gnuplot")
     parser.add_argument("build", help="the build folder")
     before, _, after = " ".join(sys.argv[1:]).partition(" -- ")
     return parser.parse_args(before.split()), after.split()
@@ -101,6 +118,8 @@ def main():
             with args.csv.open("a", newline="") as f:
                 csv.writer(f).writerow(row)
     print(*table(by_case(measured)), sep="\n")
+    if args.plot:
+        plot(by_case(measured), args.plot, args.patterns[0])
 
 
 if __name__ == "__main__":
