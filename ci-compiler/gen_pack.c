@@ -240,7 +240,7 @@ static void open_here(struct ci_out *o, const struct ci_chare *c, const struct c
 		lengths = ci_fmt(o->ci, "%s%s(uint64_t)ck_n_%s", q == first_block(e) ? "" : lengths,
 				 q == first_block(e) ? "" : " | ", q->name);
 	ci_put(o, "\tck_m = CkGen_openHere(ck_id, ck_x, %d%s, %s, %s);\n", e->number,
-	       gen_is_sdag(e) ? " | CKGEN_SEEN" : "", bytes, lengths);
+	       gen_seen(e), bytes, lengths);
 	ci_put(o, "\tif (ck_m == NULL) {\n\t\tck_open_%s_%s(ck_id, ck_x", c->name, e->name);
 	gen_args(o, e, ", ");
 	ci_put(o, ");\n\t\treturn;\n\t}\n");

@@ -84,7 +84,7 @@ $(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
 $(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
 $(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
 $(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)
-$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep,--wrap=clock_gettime,--wrap=mmap
+$(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: FUZZ_WRAP := -Wl,--wrap=cmi_abort,--wrap=cmi_no_memory,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep,--wrap=clock_gettime
 # A message may bring any value, also for a bool of the program.
 $(B)/tests/fuzz/zoo.o: FLAGS += -DCK_NO_MAIN -fno-sanitize=bool
 $(ZOO_OBJ) $(B)/tests/fuzz/fuzz_handle.o: $(B)/tests/fuzz/zoo.decl.h

@@ -108,8 +108,8 @@ typedef struct CkGenPost {
 /** [count(n)]: the handler is called once for n calls with the same number. */
 typedef struct CkGenCount {
 	int (*count)(const void *self, int number); /* n of the round; by CkGen_count */
-	int number_at;             /* offset of the call's number in the message; CKGEN_REFNUM_AT: it is the
-				    * reference number */
+	int number_at;             /* offset of the call's number in the message; CKGEN_REFNUM_AT: it is
+				    * the reference number */
 	CkGenCall take;            /* write a call's parameters to `self`, an X_f_call; of a message entry
 				    * a pointer to the message. NULL: there is nothing to write */
 	size_t bytes;              /* of what it writes */

@@ -95,7 +95,7 @@ def word(kind, *changes, size=160):
 CHECK, ANSWER, ASK, POKE, RESUME, CLOSE, STEP, STATS, MOVES, CANCEL, DONE = range(11)
 
 
-def sync(kind, *changes, coll=GRID_COLL, size=120, pe=1):
+def sync(kind, *changes, coll=GRID_COLL, size=200, pe=1):
     """A word of a sync of the grid, whose elements have not called CkAtSync."""
     return zeros('ck.sync.step', size, u64(32, coll), u32(40, kind), *changes, pe=pe)
 
@@ -278,7 +278,7 @@ TABLE = [
     (sync(ANSWER, u32(48, 1)), 'nobody has asked for it'),
     (sync(ANSWER, u32(44, 1)), 'nobody has asked for it'),
     (sync(ANSWER, coll=CELLS_COLL), 'its elements do not sync'),
-    (sync(ANSWER, size=121), 'it is too long'),
+    (sync(ANSWER, size=201), 'it is too long'),
     (sync(CHECK), NO_KIND),
     (sync(DONE + 1), NO_KIND),
     (sync(POKE), None),
@@ -287,8 +287,8 @@ TABLE = [
     (sync(DONE), 'no step is under way'),
     (sync(CANCEL), 'no step is under way'),
     (sync(STATS), 'its records do not lie within it'),
-    (sync(STATS, u32(52, 1), size=200), 'its records do not lie within it'),
-    (sync(STATS, u32(52, (1 << 32) - 1), size=200), 'its records do not lie within it'),
+    (sync(STATS, u32(52, 1), size=280), 'its records do not lie within it'),
+    (sync(STATS, u32(52, (1 << 32) - 1), size=280), 'its records do not lie within it'),
     (sync(MOVES), "it did not come by PE 0's tree"),
     # ---- the same element in a batch, of which its image is the first
     (seed('ck.moves.packed-1'), None),

@@ -305,17 +305,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
-void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from);
-void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from);
-
-/* What nodes share (CHECK_NET=shared) they share as threads. A child has a copy of it, or it would change its parent's. */
-void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from)
-{
-	if (fd >= 0 && (flags & MAP_FIXED))
-		flags = (flags & ~MAP_SHARED) | MAP_PRIVATE;
-	return __real_mmap(at, bytes, prot, flags, fd, from);
-}
-
 static void lockstep_init(void)
 {
 	struct timespec t;

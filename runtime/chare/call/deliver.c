@@ -407,6 +407,12 @@ static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, s
 	return true;
 }
 
+/* By the part whose only attribute the entry has. */
+static inline void taken_alone(struct pe *pe, uint32_t flag, struct ck_obj *obj, struct ck_env *env)
+{
+	ck_node_of(pe->node)->takers[CK_TAKES_CALL].alone[__builtin_ctz(flag)](pe, obj, env, false);
+}
+
 static __attribute__((noinline)) void deliver_attributed(struct pe *pe, struct ck_obj *obj,
 							 struct ck_env *env)
 {
@@ -432,7 +438,7 @@ static inline __attribute__((always_inline)) bool runs_by_attribute(struct pe *p
 	else if (special == CKGEN_BODY)
 		call_node_of(pe->node)->body(pe, c->elems[at], env);
 	else if (special == CKGEN_COUNT)
-		taken_slow(pe, CK_TAKES_CALL, CKGEN_COUNT, c->elems[at], env, false);
+		taken_alone(pe, CKGEN_COUNT, c->elems[at], env);
 	else
 		deliver_attributed(pe, c->elems[at], env);
 	return true;

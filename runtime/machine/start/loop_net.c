@@ -77,7 +77,7 @@ char *loop_net_room(struct cmi_loop_net *net, size_t bytes)
 
 	pthread_mutex_lock(&net->lock);
 	if (!net->room) {
-		room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+		room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 			    -1, 0);
 		net->room = room == MAP_FAILED ? NULL : room;
 		net->room_bytes = bytes;

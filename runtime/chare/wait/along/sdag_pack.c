@@ -7,9 +7,9 @@
  *   | image | run_image, slots, what the body keeps | ... | kept calls ... |
  *   |       | its calls ...                         |     |                |
  *   +-------+---------------------------------------+-----+----------------+
- *           +----------------------------+-----+-----+
- *           | round_image, its calls ... | ... | sum |
- *           +----------------------------+-----+-----+
+ *         +--------------+----------------------------+-----+-----+
+ *         | rounds_image | round_image, its calls ... | ... | sum |
+ *         +--------------+----------------------------+-----+-----+
  *
  * A body's position, its variables and its pointers depend on each other in too many ways to check
  * each. So a hash of everything is appended, and an image with another hash is refused.
@@ -28,7 +28,12 @@
 #include <string.h>
 
 struct image {
-	uint32_t n_runs, n_kept, n_rounds, unused;
+	uint32_t n_runs, n_kept;
+};
+
+/* Only if there are rounds. */
+struct rounds_image {
+	uint32_t n, unused;
 };
 
 struct round_image {
@@ -345,10 +350,22 @@ static void put_round(struct writer *w, const struct round *r)
 		put_call(w, (const struct ck_env *)m);
 }
 
+static void put_rounds(struct writer *w, const struct round *first)
+{
+	struct rounds_image rounds = { 0, 0 };
+
+	for (const struct round *r = first; r; r = r->next)
+		rounds.n++;
+	if (rounds.n)
+		image_put(w, &rounds, sizeof rounds);
+	for (const struct round *r = first; r; r = r->next)
+		put_round(w, r);
+}
+
 static size_t image_write(const struct sdag *s, const struct round *rounds, char *to)
 {
 	struct writer w = { to, 0 };
-	struct image image = { 0, 0, 0, 0 };
+	struct image image = { 0, 0 };
 	uint64_t sum;
 
 	for (const CkGenRun *run = s->runs; run; run = run->next)
@@ -356,16 +373,13 @@ static size_t image_write(const struct sdag *s, const struct round *rounds, char
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			image.n_kept++;
-	for (const struct round *r = rounds; r; r = r->next)
-		image.n_rounds++;
 	image_put(&w, &image, sizeof image);
 	for (CkGenRun *run = oldest(s); run; run = older(s, run))
 		put_run(&w, s, run);
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			put_call(&w, (const struct ck_env *)m);
-	for (const struct round *r = rounds; r; r = r->next)
-		put_round(&w, r);
+	put_rounds(&w, rounds);
 	sum = to ? cmi_hash(CMI_HASH_START, to, w.bytes) : 0;
 	image_put(&w, &sum, sizeof sum);
 	return w.bytes;
@@ -582,6 +596,14 @@ static struct round *get_round(struct reader *r)
 	return round;
 }
 
+static void get_rounds(struct reader *r, struct round **last)
+{
+	const struct rounds_image *rounds = image_get(r, sizeof *rounds);
+
+	for (uint32_t i = 0; i < rounds->n; i++, last = &(*last)->next)
+		*last = get_round(r);
+}
+
 /* It comes last. */
 static void check_sum(struct reader *r)
 {
@@ -614,10 +636,8 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 
 		msg_fifo_push(&s->kept[env->entry], &env->head);
 	}
-	struct round **last = &extra_of(pe, obj)->rounds;
-
-	for (uint32_t i = 0; i < image.n_rounds; i++, last = &(*last)->next)
-		*last = get_round(&r);
+	if (r.left)
+		get_rounds(&r, &extra_of(pe, obj)->rounds);
 	if (r.left)
 		image_damaged(&r);
 }
