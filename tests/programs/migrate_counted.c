@@ -33,8 +33,7 @@ void Row_pup(pup_er p, Row *x)
 	pup_bytes(p, x->v, (size_t)x->n * sizeof *x->v);
 }
 
-/* ---- a step ------------------------------------------------------------------------------------
- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 static void move(Ring *self)
 {
@@ -57,13 +56,17 @@ static void send_letter(CProxyElement_Ring to, int me, int step)
 /* No element moves it. */
 static int lent[ELEMENTS][STEPS + 1][WORDS];
 
+static void write_lent(int me, int step)
+{
+	for (int i = 0; i < WORDS; i++)
+		lent[me][step][i] = value(me, step) + i;
+}
+
 static void send_far(CProxyElement_Ring to, int me, int step)
 {
 	int v[2] = { me, step };
 	const Row row = { 2, v };
 
-	for (int i = 0; i < WORDS; i++)
-		lent[me][step][i] = value(me, step) + i;
 	Ring_far(to, step, &row, WORDS, CkSendBuffer(lent[me][step]));
 }
 
@@ -73,6 +76,7 @@ static void send(Ring *self)
 	const int w[2] = { me, value(me, step) };
 	const int next = (me + 1) % ELEMENTS, last = (me + ELEMENTS - 1) % ELEMENTS;
 
+	write_lent(me, step);
 	for (int i = 0; i < 2; i++) {
 		CProxyElement_Ring to = Ring_at(rings, i ? last : next);
 
@@ -153,8 +157,7 @@ void Ring_on_new(Ring *self)
 	send(self);
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int expected(int me)
 {
