@@ -47,6 +47,8 @@ static const double TRUST_LEAST = 0.1, TRUST_BLIND = 0.3;
  * and
  * this part of all time. */
 static const double UNSAID = 16, UNSAID_PART = 0.05;
+/* Only where frequent steps remove as much: to deal elements out moves all of them. */
+static const double MUCH = 0.14;
 /* A trial has helped if syncs take at most this part of what was usual. */
 static const double MUST = 0.97;
 /* No more than this part of the imbalance is left by a step that has helped. */
@@ -184,7 +186,8 @@ static bool is_lost_unsaid(const struct choice *ch)
 
 static bool is_often(const struct choice *ch)
 {
-	return ch->tried && ch->since <= OFTEN && ch->n_usual >= USUAL_LEAST;
+	return ch->tried && ch->since <= OFTEN && ch->n_usual >= USUAL_LEAST &&
+	       ch->before_step > MUCH;
 }
 
 /* Judge the last step by the sync after it: it has left little more than half of the imbalance, or
