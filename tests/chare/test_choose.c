@@ -196,6 +196,16 @@ static void a_sync_before_all_work_says_nothing(void **state)
 	assert_true(step_with(3, 1));
 }
 
+/* Nor does one in which no element did anything: it says nothing about the next one. */
+static void a_sync_without_work_is_skipped(void **state)
+{
+	(void)state;
+	start_balanced();
+	assert_false(step_with(0, 0));
+	assert_false(step_with(1.5, 1));
+	assert_true(step_with(1.5, 1));
+}
+
 static void nothing_moves_for_less_than_any_step_costs(void **state)
 {
 	(void)state;
@@ -401,6 +411,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_come_again_is_forgotten),
 		cmocka_unit_test(no_pause_follows_an_imbalance),
 		cmocka_unit_test(a_sync_before_all_work_says_nothing),
+		cmocka_unit_test(a_sync_without_work_is_skipped),
 		cmocka_unit_test(nothing_moves_for_less_than_any_step_costs),
 		cmocka_unit_test(where_nothing_was_balanced_yet_a_step_does_not_wait),
 		cmocka_unit_test(pes_that_are_late_in_turn_take_few_steps),

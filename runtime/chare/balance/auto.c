@@ -190,7 +190,7 @@ static bool is_often(const struct choice *ch)
 	       ch->before_step > MUCH;
 }
 
-/* Judge the last step by the sync after it: it has left little more than half of the imbalance, or
+/* Judge the last step by the sync after it: it has left three quarters of the imbalance or less, or
  * no more than is tolerated; or it has not helped, and the next one waits for twice as much. */
 static void judge_step(struct choice *ch, double imbalance, bool tolerated)
 {
@@ -250,8 +250,8 @@ bool auto_step(const struct balance_node *b, struct choice *ch, const struct syn
 	bool tolerated, step, unsaid;
 
 	ch->worked += s->by[AS_LAST].max;
-	if (ch->worked < COST_LEAST)
-		return false; /* nothing was done yet */
+	if (ch->worked < COST_LEAST || s->seconds <= 0)
+		return false; /* nothing was done yet, or in this sync */
 	learn(ch, s);
 	trial_learn(ch, s->by[AS_LAST].max);
 	step = pays(b, ch, s, &tolerated);
@@ -282,9 +282,7 @@ void auto_took(struct choice *ch, double seconds)
 /* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. Where
  * elements are scattered cuts would bring them together. */
 static const char *const candidates[] = { "cuts", "refine", "greedy" };
-enum { REFINE = 1,
-       GREEDY,
-       N_CANDIDATES };
+enum { REFINE = 1, GREEDY, N_CANDIDATES };
 static const double AS_GOOD = 1.02;
 /* Strategies may use up the tolerance to move less. With half of it, the other half is left for
  * changes until the next step. */

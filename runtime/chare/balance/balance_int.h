@@ -149,8 +149,7 @@ enum measuring {
 /** Sums over all PEs about one kind of forecast. */
 struct sync_forecast {
 	double sum, square, both; /* of what it said about this sync: the seconds of PEs, their squares,
-	                           * and
-				   * their products with what PEs took */
+				   * and their products with what PEs took */
 	double max, work;         /* what it says about the next sync: seconds of the PE with most; seconds
 				   * times speed of all */
 };
@@ -163,8 +162,7 @@ struct sync_sums {
 	uint64_t alone;           /* elements that cannot move together with others */
 	uint64_t pes;             /* that measure */
 	double seconds, speed;    /* of all PEs: what they took, and speeds; without other programs the
-	                           * number
-				   * of PEs */
+				   * number of PEs */
 	struct sync_forecast by[N_FORECASTS]; /* AS_LAST: max and work are this sync's */
 };
 

@@ -70,16 +70,7 @@ static void add_edges(struct step *p, const struct edge_record *e, size_t n)
 	p->n_edges += n;
 }
 
-/* Here, where the pace is known at which they ran. */
-static void statistics_learn(struct pe *pe, struct collection *c, const struct pace *pace)
-{
-	struct ck_obj *obj;
-
-	past_learn(&sync_of(c)->background, sync_background_now(pe, c, pace));
-	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		past_learn(&elem_of(obj)->past, elem_seconds_now(elem_of(obj), pace));
-}
-
+/* Measurements become past here, where the pace is known at which the elements ran. */
 void statistics_own(struct pe *pe, struct collection *c, struct step *p, enum forecast by)
 {
 	const struct edges *edges = &sync_of(c)->edges;
@@ -89,11 +80,13 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p, enum fo
 	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	statistics_learn(pe, c, &pace);
+	past_learn(&sync_of(c)->background, sync_background_now(pe, c, &pace));
 	p->pes[p->n_pes++] = (struct pe_record){ pe->id, sync_of(c)->background.says[by],
 						 (float)pace.speed, 0 };
-	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
+		past_learn(&elem_of(obj)->past, elem_seconds_now(elem_of(obj), &pace));
 		p->elems[p->n++] = statistics_record(pe, obj, p->way, by);
+	}
 }
 
 /* ---- up the tree ----------------------------------------------------------------------------- */

@@ -34,8 +34,7 @@ int CkGen_count(const void *self, int entry, int number, long long n)
 		return (int)n;
 	csd_abort(ck_self(),
 		  "the count of %s is %lld at %s, for the round with number %d; it must be known, "
-		  "and at "
-		  "least 1, when the first call of the round comes",
+		  "and at least 1, when the first call of the round comes",
 		  describe_entry(obj->coll->type, entry, name, sizeof name), n,
 		  obj_describe(obj, who, sizeof who), number);
 }
