@@ -267,18 +267,23 @@ static bool check_condition_token(struct checker *c, const struct ci_entry *e,
 	return true;
 }
 
-static bool check_condition(struct checker *c, const struct ci_entry *e)
+static bool check_expression(struct checker *c, const struct ci_entry *e, const struct ci_expr *x,
+			     const char *help, const char *empty)
 {
-	if (!(e->attrs & CI_WHEN))
-		return true;
-	if (e->when.from == e->when.to)
-		return condition_error(c, e->when.to, "write the condition: [when(n == self->n)]",
-				       "the condition is empty");
-	for (const struct ci_tok *t = e->when.from; t != e->when.to; t++) {
+	if (x->from == x->to)
+		return condition_error(c, x->to, help, empty);
+	for (const struct ci_tok *t = x->from; t != x->to; t++) {
 		if (!check_condition_token(c, e, t))
 			return false;
 	}
 	return true;
+}
+
+static bool check_condition(struct checker *c, const struct ci_entry *e)
+{
+	return !(e->attrs & CI_WHEN) ||
+	       check_expression(c, e, &e->when, "write the condition: [when(n == self->n)]",
+				"the condition is empty");
 }
 
 /* ---- the count ------------------------------------------------------------------------------ */
@@ -321,18 +326,10 @@ static bool take_round(struct checker *c, struct ci_entry *e)
 
 static bool check_count(struct checker *c, struct ci_entry *e)
 {
-	if (!(e->attrs & CI_COUNT))
-		return true;
-	if (!take_round(c, e))
-		return false;
-	if (e->count.from == e->count.to)
-		return condition_error(c, e->count.to, "write how many calls a round has: [count(self->n)]",
-				       "the count is empty");
-	for (const struct ci_tok *t = e->count.from; t != e->count.to; t++) {
-		if (!check_condition_token(c, e, t))
-			return false;
-	}
-	return true;
+	return !(e->attrs & CI_COUNT) ||
+	       (take_round(c, e) &&
+		check_expression(c, e, &e->count, "write how many calls a round has: [count(self->n)]",
+				 "the count is empty"));
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */
