@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
           "many", "migrate", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
-          "crowd", "growth", "torn", "grain")
+          "crowd", "growth", "torn", "grain", "parts")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
 
@@ -314,6 +314,17 @@ class Builder:
             for how in ("each", "packed"):
                 jobs += self.mpi("grain", "--how", how, *args)
         return Group("grain", jobs, rounds=3)
+
+    def parts_jobs(self, *args):
+        """Each path: threads, memory of the host, and the others by force."""
+        return [*self.both("parts", *args),
+                *(self.ckrun("bench/parts", *args, env=[f"CK_DIRECT_PATH={path}"]) for path in ("message", "rma")),
+                *self.mpi("parts", *args)]
+
+    def parts(self):
+        """A buffer cut into parts; parts.py makes a table of it."""
+        some = ["--reps", "1", "--sizes", "4096,1048576", "--parts", "1,16,256"]
+        return Group("parts", self.parts_jobs(*(["--smoke"] if self.smoke else some)))
 
     def lab(self):
         """What no target, table of a paper or line of the cost model needs: bench/lab/README.md."""
