@@ -6,7 +6,8 @@
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_batch.c  many small ones in one active message, over tcp
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
- *   ucx_mem.c chunks, keys, attached memory, one-sided puts
+ *   ucx_mem.c chunks, keys, attached memory
+ *   ucx_put.c one-sided puts into attached memory
  *   ucx_ep.c  endpoints; it calls none of the others
  *   ucx_load.c  loads UCX
  *
@@ -46,9 +47,21 @@ struct ucx_ep {
 	struct cmi_msg *segment; /* what waits; ours until it is sent. NULL: nothing */
 	size_t used;             /* bytes of its records */
 	uint64_t since_ns;       /* when its first record came */
+	/* ucx_put.c's: puts whose bodies are written, linked by cmi_op.next */
+	struct cmi_op *covered;  /* the flush under way covers them; NULL: there is none */
+	struct cmi_op *later;    /* those that have come since it began, the last one first */
 };
 
-struct ucx_remote;
+/** Attached memory: one unpacked key of one PE's node. */
+struct ucx_remote {
+	struct cmi_remote base;
+	struct ucx_remote *next;
+	struct ucx_ep *e;
+	ucp_rkey_h rkey;
+	size_t n_users;
+	struct cmi_key key;
+};
+
 struct late;
 struct late_queue;
 struct put_pieces;
@@ -168,6 +181,9 @@ void ucx_detach(struct cmi_pe *w, struct cmi_remote *r);
 void ucx_remotes_free(struct ucx_pe *w);
 void *ucx_remote_ptr(struct cmi_remote *r, uint64_t addr);
 bool ucx_remote_rma(const struct cmi_remote *r);
+
+/* ucx_put.c */
+
 bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
 	     struct cmi_op *op);
 bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx_mem.c: memory that other nodes write, and puts into such memory of theirs.
+ * ucx_mem.c: memory that other nodes write, and how to reach such memory of theirs.
  *
  * A key that travels consists of a struct ucx_key_head and UCX's packed key:
  *
@@ -33,16 +33,6 @@ struct foreign {
 	const char *base;
 	size_t bytes;
 	ucp_mem_h mem;
-	struct cmi_key key;
-};
-
-/** Attached memory: one unpacked key of one PE's node. */
-struct ucx_remote {
-	struct cmi_remote base;
-	struct ucx_remote *next;
-	struct ucx_ep *e;
-	ucp_rkey_h rkey;
-	size_t n_users;
 	struct cmi_key key;
 };
 
@@ -287,107 +277,4 @@ void *ucx_remote_ptr(struct cmi_remote *remote, uint64_t addr)
 bool ucx_remote_rma(const struct cmi_remote *remote)
 {
 	return ((const struct ucx_remote *)remote)->e->rma;
-}
-
-/* ---- puts --------------------------------------------------------------------------- */
-
-/** Which step of an ordered put is under way. */
-enum put_state { PUT_BODY, PUT_FLUSH, PUT_TAIL, PUT_OVER };
-
-static void put_stepped(void *request, ucs_status_t status, void *arg);
-
-static ucp_request_param_t put_param(struct cmi_op *op)
-{
-	return (ucp_request_param_t){
-		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-		.cb.send = put_stepped,
-		.user_data = op,
-	};
-}
-
-/** Whether a step is complete; an error ends the job. */
-static bool step_over(struct cmi_op *op, ucs_status_ptr_t request)
-{
-	if (UCS_PTR_IS_ERR(request))
-		ucx_failed(ucx_pe(op->w), op->pe, "cannot write to", UCS_PTR_STATUS(request));
-	return !UCS_PTR_IS_PTR(request);
-}
-
-/** Write the word that the reader polls, with one store and exactly once. If the memory is mapped
- * here, UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice: a writer
- * preempted between the two would restore the word after the reader has re-armed it. A network
- * adapter writes it once, as far as the reader sees, and so does the target's own progress where
- * UCX emulates the put. */
-static bool store_tail_word(struct cmi_op *op, const struct ucx_remote *tail)
-{
-	const ucp_request_param_t param = put_param(op);
-	void *p;
-
-	if (ucp_rkey_ptr(tail->rkey, op->tail_addr, &p) != UCS_OK)
-		return step_over(op, ucp_put_nbx(tail->e->ep, &op->word, sizeof op->word,
-						 op->tail_addr, tail->rkey, &param));
-	/* release: pairs with the reader's acquire. The flush has brought the body there. */
-	atomic_store_explicit((_Atomic uint64_t *)p, op->word, memory_order_release);
-	return true;
-}
-
-/** Continue until a step does not complete at once (false) or all are complete (true). The flush
- * orders body and tail. ucp_worker_fence would not: with UCX's newer protocols the two take
- * different lanes, depending on their size, and nearly every tail overtakes its body. */
-static bool put_advance(struct cmi_op *op)
-{
-	const ucp_request_param_t param = put_param(op);
-	struct ucx_remote *tail = (struct ucx_remote *)op->tail;
-
-	switch (op->state) {
-	case PUT_BODY:
-		op->state = PUT_FLUSH;
-		if (!step_over(op, ucp_ep_flush_nbx(tail->e->ep, &param)))
-			return false;
-		/* fall through */
-	case PUT_FLUSH:
-		op->state = PUT_TAIL;
-		if (!store_tail_word(op, tail))
-			return false;
-		/* fall through */
-	default:
-		op->state = PUT_OVER;
-		return true;
-	}
-}
-
-static void put_stepped(void *request, ucs_status_t status, void *arg)
-{
-	struct cmi_op *op = arg;
-
-	ucp_request_free(request);
-	if (status != UCS_OK)
-		ucx_failed(ucx_pe(op->w), op->pe, "cannot write to", status);
-	else if (put_advance(op))
-		op->done(op);
-}
-
-bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
-	     struct cmi_op *op)
-{
-	const struct ucx_remote *r = (const struct ucx_remote *)body;
-	const ucp_request_param_t param = put_param(op);
-
-	ucx_batch_send(r->e); /* earlier sends go first */
-	op->state = PUT_BODY;
-	if (bytes > 0 && !step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey,
-						    &param)))
-		return false;
-	return put_advance(op);
-}
-
-bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
-		   struct cmi_op *op)
-{
-	const struct ucx_remote *r = (const struct ucx_remote *)body;
-	const ucp_request_param_t param = put_param(op);
-
-	ucx_batch_send(r->e);
-	op->state = PUT_TAIL; /* this put has no later step */
-	return step_over(op, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey, &param));
 }
