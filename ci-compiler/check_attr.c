@@ -45,7 +45,7 @@ struct conflict {
 static const struct conflict conflicts[] = {
 	{CI_WHENIDLE, ~(unsigned)(CI_WHENIDLE | CI_NOTRACE),
 	 "keep one: a [whenidle] entry method is called by the PE when it has nothing else to do"},
-	{CI_ARRIVAL, ~(unsigned)(CI_ARRIVAL | CI_NOTRACE),
+	{CI_ARRIVAL, ~(unsigned)(CI_ARRIVAL | CI_NOTRACE | CI_COUNT),
 	 "keep one: an [arrival] entry method is called when a put has come through a channel; there is "
 	 "no message"},
 	{CI_COUNT, CI_SYNC | CI_INLINE | CI_LOCAL | CI_THREADED | CI_WHEN | CI_AGGREGATE |
@@ -303,7 +303,8 @@ static const struct ci_tok *last_comma(const struct ci_expr *x)
 	return comma;
 }
 
-/* [count(n, round)]: split off the name of the parameter that numbers the rounds. */
+/* [count(n, round)]: split off the name of the parameter that numbers the rounds. The puts of a
+ * channel are in order, so a set of channels needs none. */
 static bool take_round(struct checker *c, struct ci_entry *e)
 {
 	const struct ci_tok *comma = last_comma(&e->count);
@@ -311,6 +312,9 @@ static bool take_round(struct checker *c, struct ci_entry *e)
 
 	if (comma == NULL)
 		return true;
+	if (e->attrs & CI_ARRIVAL)
+		return condition_error(c, comma + 1, "write an entry method for each set of channels",
+				       "the rounds of channels have no numbers");
 	if (comma + 2 == e->count.to)
 		q = check_find_param(e, comma[1].s);
 	if (q == NULL || q->kind != CI_PARAM_VALUE || q->type.stars != 0 ||
@@ -370,7 +374,8 @@ static bool check_whenidle(struct checker *c, const struct ci_entry *e)
 		      "has no parameters and returns bool");
 }
 
-/* The number distinguishes the element's channels that have this entry method. */
+/* The number distinguishes the element's channels that have this entry method. With [count] all of
+ * them have arrived. */
 static bool check_arrival(struct checker *c, const struct ci_entry *e)
 {
 	const struct ci_param *q = e->params;
@@ -378,6 +383,10 @@ static bool check_arrival(struct checker *c, const struct ci_entry *e)
 	if (!(e->attrs & CI_ARRIVAL))
 		return true;
 	c->module->has_arrivals = true;
+	if (e->attrs & CI_COUNT)
+		return q == NULL || refuse(c, e, CI_ARRIVAL,
+					   ci_fmt(c->ci, "write 'entry [arrival, count(n)] void %s();'", e->name),
+					   "has no parameters with [count], as it is called once for n channels");
 	if (q != NULL && q->next == NULL && q->kind == CI_PARAM_VALUE && q->type.stars == 0 &&
 	    strcmp(q->type.text, "int") == 0)
 		return true;

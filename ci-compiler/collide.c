@@ -61,7 +61,7 @@ enum {
 /* What an entry method has. */
 enum {
 	HANDLER = 1, SEND = 2, SYNC = 4, CALL = 8, CALLBACK = 16, POSTED = 32, IDLE = 64, ARRIVAL = 128,
-	PREPARED = 256, COUNTED = 512,
+	PREPARED = 256, COUNTED = 512, SINGLE = 1024, SET = 2048,
 };
 
 static unsigned parts_of(const struct ci_chare *c, const struct ci_entry *e)
@@ -69,7 +69,8 @@ static unsigned parts_of(const struct ci_chare *c, const struct ci_entry *e)
 	return HANDLER | (gen_has_stub(e) ? SEND : 0u) | (gen_is_target(e) ? CALLBACK : 0u) |
 	       (e->attrs & CI_SYNC ? SYNC : e->attrs & CI_ARRIVAL ? 0u : CALL) | (gen_count_posted(e) != 0 ? POSTED : 0u) |
 	       (e->attrs & CI_WHENIDLE ? IDLE : 0u) | (e->attrs & CI_ARRIVAL ? ARRIVAL : 0u) |
-	       (gen_prepares(c, e) ? PREPARED : 0u) | (gen_has_call_struct(e) ? COUNTED : 0u);
+	       (gen_prepares(c, e) ? PREPARED : 0u) | (gen_has_call_struct(e) ? COUNTED : 0u) |
+	       (gen_is_set(e) ? SET : e->attrs & CI_ARRIVAL ? SINGLE : 0u);
 }
 
 /* The names of the handler, the stubs and the callbacks. */
@@ -85,7 +86,8 @@ static void add_entry(struct made_list *l, const struct ci_chare *c, const struc
 		{"_", "_from_oob", ANY, ARRIVAL, "makes a receiving end of '%s'"},
 		{"_", "_to", ANY, ARRIVAL, "makes a sending end of '%s'"},
 		{"_", "_to_strided", ANY, ARRIVAL, "makes a sending end of '%s'"},
-		{"_", "_reduced", ANY, ARRIVAL, "makes the receiving ends of several channels of '%s'"},
+		{"_", "_reduced", ANY, SINGLE, "makes the receiving ends of several channels of '%s'"},
+		{"_", "_ready", ANY, SET, "makes the channels of '%s' ready"},
 		{"_", "", ANY, CALL, "calls '%s'"},
 		{"_", "_prepare", ARRAY, PREPARED, "prepares a call of '%s'"},
 		{"_", "_call", ANY, COUNTED, "has the parameters of a call of '%s'"},

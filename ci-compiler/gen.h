@@ -75,9 +75,16 @@ const char *gen_answer(struct ci *ci, const struct ci_entry *e);
 
 bool gen_returns(const struct ci_entry *e);
 
+/** [arrival, count(n)]: called once for n channels. */
+bool gen_is_set(const struct ci_entry *e);
+/** [count(n)]: called once for n calls. */
+bool gen_counts_calls(const struct ci_entry *e);
+
 /** [arrival]: print the head of the function that makes a receiving end, or a sending one. */
 void gen_channel_from(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool oob);
 void gen_channel_reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+/** The head of the function that makes all receiving ends of a set ready. */
+void gen_channel_ready(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 void gen_channel_to(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool strided);
 
 /** Print the parameters' names only, as arguments. */

@@ -224,7 +224,7 @@ static void handlers(struct ci_out *o, const struct ci_chare *c)
 		}
 		if (gen_is_sdag(e) && !user)
 			continue;
-		if (e->attrs & CI_COUNT) {
+		if (gen_counts_calls(e)) {
 			counted_handler(o, c, e);
 			continue;
 		}
@@ -408,7 +408,7 @@ static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const stru
 		gen_channel_to(o, c, e, i);
 		ci_put(o, ";\n");
 	}
-	gen_channel_reduced(o, c, e);
+	(gen_is_set(e) ? gen_channel_ready : gen_channel_reduced)(o, c, e);
 	ci_put(o, ";\n");
 }
 

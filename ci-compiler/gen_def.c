@@ -303,6 +303,11 @@ static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const stru
 		       "\n\t\t\tck_shape.block_bytes * ck_shape.blocks * (ck_shape.planes ? ck_shape.planes : 1), &ck_shape" :
 		       "ck_bytes, NULL");
 	}
+	if (gen_is_set(e)) {
+		gen_channel_ready(o, c, e);
+		ci_put(o, "\n{\n\tCkGen_channelsReady(&ck_chare_%s, self, %d);\n}\n\n", c->name, e->number);
+		return;
+	}
 	gen_channel_reduced(o, c, e);
 	ci_put(o, "\n{\n\treturn CkGen_channelReduced(&ck_chare_%s, self, %d, ck_from, ck_n, ck_tag, ck_buf, ck_bytes, "
 	       "ck_op);\n}\n\n", c->name, e->number);
@@ -481,7 +486,7 @@ static const char *flags(struct ci *ci, const struct ci_entry *e)
 	const char *s = "";
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		if (e->attrs & table[i].attr)
+		if ((e->attrs & table[i].attr) && !(table[i].attr == CI_COUNT && gen_is_set(e)))
 			s = ci_fmt(ci, "%s | CKGEN_%s", s, table[i].flag);
 	}
 	s = ci_fmt(ci, "%s%s%s", s, e->body != NULL ? " | CKGEN_BODY" : "", e->awaited != NULL ? " | CKGEN_AWAITED" : "");

@@ -504,7 +504,7 @@ static void trampoline_head(struct ci_out *o, const char *what, const struct ci_
 
 static void handler_head(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	if (e->attrs & CI_COUNT) {
+	if (gen_counts_calls(e)) {
 		ci_put(o, "\tck_take_%s_%s((%s_%s_call *)ck_self", c->name, e->name, c->name, e->name);
 		return;
 	}
@@ -883,7 +883,7 @@ static void counted_values(struct ci_out *o, const struct ci_chare *c, const str
 	call_marshalled(o, c, e);
 }
 
-/* Print the function that says how many calls a round has. */
+/* Print the function that says how many calls, or channels, a round has. */
 static void counted_round(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	const char *number = e->round != NULL ? e->round->name : "ck_number";
@@ -891,7 +891,10 @@ static void counted_round(struct ci_out *o, const struct ci_chare *c, const stru
 	ci_put(o, "static int ck_count_%s_%s(const void *ck_self, int %s)\n{\n", c->name, e->name,
 	       number);
 	ci_put(o, "\tconst %s *self = (const %s *)ck_self;\n\n", c->name, c->name);
-	ci_put(o, "\t(void)self;\n\treturn CkGen_count(self, %d, %s, (long long)(\n", e->number, number);
+	ci_put(o, "\t(void)self;\n\t%sreturn %s(self, %d, %s(long long)(\n",
+	       gen_is_set(e) ? ci_fmt(o->ci, "(void)%s;\n\t", number) : "",
+	       gen_is_set(e) ? "CkGen_channelsCount" : "CkGen_count", e->number,
+	       gen_is_set(e) ? "" : ci_fmt(o->ci, "%s, ", number));
 	ci_put_line(o, e->count.from);
 	gen_text(o, &e->count);
 	ci_put(o, "));\n");
@@ -918,6 +921,22 @@ static void counted_run(struct ci_out *o, const struct ci_chare *c, const struct
 	if (type != NULL)
 		ci_put(o, ", (%s%s *)ck_r->calls", gen_takes_message(e) ? "" : "const ", type);
 	ci_put(o, ");\n}\n\n");
+}
+
+/* [arrival]: what runs the handler gets the tag; of a set only n is asked for. */
+static void arrival(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *x = ci_fmt(o->ci, "%s_%s", c->name, e->name);
+
+	trampoline_head(o, "call", c, e);
+	if (gen_is_set(e))
+		ci_put(o, "\t(void)ck_m;\n");
+	handler_head(o, c, e);
+	ci_put(o, gen_is_set(e) ? ");\n}\n\n" : ", *(const int *)ck_m);\n}\n\n");
+	if (!gen_is_set(e))
+		return;
+	counted_round(o, c, e);
+	ci_put(o, "static const CkGenCount ck_counted_%s = { ck_count_%s, 0, NULL, 0 };\n\n", x, x);
 }
 
 static void counted(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -1075,9 +1094,7 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 	if (e->attrs & (CI_LOCAL | CI_WHENIDLE))
 		return;
 	if (e->attrs & CI_ARRIVAL) {
-		trampoline_head(o, "call", c, e);
-		handler_head(o, c, e);
-		ci_put(o, ", *(const int *)ck_m);\n}\n\n");
+		arrival(o, c, e);
 		return;
 	}
 	if (is_marshalled(c, e))
@@ -1092,7 +1109,7 @@ void gen_unpack(struct ci_out *o, const struct ci_chare *c, const struct ci_entr
 		post(o, c, e);
 	if (gen_is_sdag(e))
 		gen_inputs(o, c, e);
-	if (e->attrs & CI_COUNT)
+	if (gen_counts_calls(e))
 		counted(o, c, e);
 	else
 		call(o, c, e);

@@ -127,6 +127,11 @@ void gen_channel_reduced(struct ci_out *o, const struct ci_chare *c, const struc
 	       "size_t ck_bytes,\n\t\tCkReduction ck_op)", c->name, e->name, c->name);
 }
 
+void gen_channel_ready(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "void %s_%s_ready(const %s *self)", c->name, e->name, c->name);
+}
+
 const char *gen_answer(struct ci *ci, const struct ci_entry *e)
 {
 	const char *stars = "";
@@ -230,9 +235,19 @@ bool gen_is_reduced(const struct ci_entry *e)
 	return gen_has_cb(e) && !gen_takes_built_in(e) && !(e->attrs & CI_COUNT);
 }
 
+bool gen_is_set(const struct ci_entry *e)
+{
+	return (e->attrs & CI_ARRIVAL) != 0 && (e->attrs & CI_COUNT) != 0;
+}
+
+bool gen_counts_calls(const struct ci_entry *e)
+{
+	return (e->attrs & CI_COUNT) != 0 && !gen_is_set(e);
+}
+
 bool gen_has_call_struct(const struct ci_entry *e)
 {
-	if (!(e->attrs & CI_COUNT) || gen_takes_message(e))
+	if (!gen_counts_calls(e) || gen_takes_message(e))
 		return false;
 	return e->params != NULL && (e->params != e->round || e->params->next != NULL);
 }

@@ -134,6 +134,21 @@ void CkChannelDestroy(CkChannel *c);
  * Errors   aborts if an element leaves its process and X_pup has not packed all of its ends. */
 void pup_channel(pup_er p, CkChannel **c, void *buf);
 
+/* ---- several channels, one function ---------------------------------------------------------- */
+
+/* A set: all receiving ends of one entry of an element, which has a count:
+ *
+ *	entry [arrival, count(self->n)] void sides();
+ *
+ *	void Cell_on_sides(Cell *self);              you write it: n of them have had their put
+ *	void Cell_sides_ready(const Cell *self);     in place of Cell_sides_reduced: arms all
+ *
+ * Shape    each end has its own buffer, and a tag or a sender that differs from the others'. The
+ *          count is evaluated at each arrival.
+ * Owner    of ends that have arrived in an incomplete round, pup_channel packs the data.
+ * Misuse   the count is less than 1, or an end has had a second put before the set was complete:
+ *          aborts. So make no end ready by itself while others are missing. */
+
 /* ---- several senders, one buffer ------------------------------------------------------------- */
 
 /** A reducing channel: `n` elements put, the receiver's runtime combines their data, and

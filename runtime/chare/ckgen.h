@@ -150,7 +150,7 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	CkGenCall came;            /* `call` for a plain call from another process with more than values:
 				    * checks `fits`, and calls CkGen_misfit if false. NULL: only with delivery */
 	const char *when_text;     /* CKGEN_WHEN: the condition as the program has it */
-	const CkGenCount *count;   /* CKGEN_COUNT */
+	const CkGenCount *count;   /* CKGEN_COUNT; of an [arrival, count(n)] only n */
 } CkGenEntry;
 
 typedef enum CkGenKind {
@@ -647,6 +647,11 @@ struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int ent
 struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry,
 				  CkElement to, int tag, const void *buf, size_t bytes,
 				  const struct CkDirectStrides *shape);
+
+/** [arrival, count(n)]: make all receiving ends of this entry of `self` ready. The count: n, or
+ * aborts. */
+void CkGen_channelsReady(const CkGenChare *chare, const void *self, int entry);
+int CkGen_channelsCount(const void *self, int entry, long long n);
 
 struct CkReducing;
 struct CkReducing *CkGen_channelReduced(const CkGenChare *chare, void *self, int entry,

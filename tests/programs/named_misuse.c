@@ -9,20 +9,21 @@
 #include "named_misuse.decl.h"
 
 enum what { TWICE, SIZE, TWO_PUTS, NO_PUP, OTHER_BUFFER, INDEX, NO_ARRAY, REDUCE_OP, REDUCE_BYTES, NO_RECEIVER, NO_SENDER,
-	    WHATS };
+	    SET_TWICE, SET_WAITS, SET_OF_NONE, SET_SHRINKS, WHATS };
 static const char *const whats[] = { "twice", "size", "two-puts", "no-pup", "other-buffer", "index", "no-array",
-				     "reduce-op", "reduce-bytes", "no-receiver", "no-sender" };
+				     "reduce-op", "reduce-bytes", "no-receiver", "no-sender",
+				     "set-twice", "set-waits", "set-of-none", "set-shrinks" };
 _Static_assert(sizeof whats / sizeof *whats == WHATS, "each has a name");
 
 struct Main {
-	int unused;
+	int turns;
 };
 struct Branch {
 	int unused;
 };
 struct End {
-	double in[4], out[4];
-	int what;
+	double in[6], out[4];
+	int what, n;
 	CkChannel *from, *to;
 };
 
@@ -61,6 +62,16 @@ static void receive(End *self, int what)
 	case REDUCE_BYTES:
 		End_side_reduced(self, &other, 1, 7, self->in, 12, CkReduction_sum_double);
 		break;
+	case SET_TWICE:
+	case SET_WAITS:
+	case SET_OF_NONE:
+	case SET_SHRINKS:
+		self->n = what == SET_OF_NONE ? 0 : what == SET_SHRINKS ? 3 : 2;
+		self->from = End_both_from(self, other, 7, self->in, 16);
+		End_both_from(self, other, 8, self->in + 2, 16);
+		if (what == SET_SHRINKS)
+			End_both_from(self, other, 9, self->in + 4, 16);
+		break;
 	case TWO_PUTS:
 	case NO_RECEIVER:
 		break;
@@ -73,6 +84,10 @@ static void receive(End *self, int what)
 
 static void send(End *self, int what)
 {
+	if (what >= SET_TWICE) {
+		self->to = End_both_to(self, End_at(ends, last()), 7, self->out, 16);
+		CkChannelPut(self->to);
+	}
 	if (what != SIZE && what != TWO_PUTS && what != NO_RECEIVER)
 		return;
 	self->to = End_side_to(self, End_at(ends, last()), 7, self->out, what == SIZE ? 8 : 16);
@@ -85,6 +100,35 @@ static void send(End *self, int what)
 void End_on_side(End *self, int tag)
 {
 	CkAbort("nothing arrives");
+}
+
+void End_on_both(End *self)
+{
+	CkAbort("one of the set is missing");
+}
+
+/* One of the set has arrived: it alone gets ready for the next put, which comes. Or it ends, and
+ * counts no longer when another one comes. */
+void End_on_again(End *self, int turn)
+{
+	const bool shrinks = self->what == SET_SHRINKS;
+
+	if (turn == 0 && End_thisIndex(self) == last()) {
+		(shrinks ? CkChannelDestroy : CkChannelReady)(self->from);
+		self->n -= shrinks;
+	}
+	if (turn == 1 && End_thisIndex(self) == 0) {
+		if (shrinks)
+			self->to = End_both_to(self, End_at(ends, last()), 8, self->out, 16);
+		CkChannelPut(self->to);
+	}
+}
+
+void Main_on_quiet(Main *self)
+{
+	End_again_all(ends, self->turns);
+	if (self->turns++ == 0)
+		CkStartQD(Main_cb_quiet(mainProxy));
 }
 
 void End_on_act(End *self, int what)
@@ -103,9 +147,12 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	while (what < WHATS && (m->argc < 2 || strcmp(m->argv[1], whats[what]) != 0))
 		what++;
 	CHECK(what < WHATS);
+	mainProxy = Main_thisProxy(self);
 	branches = Branch_ckNew();
 	ends = End_ckNew(CkDims1(CkNumPes()));
 	End_act_all(ends, what);
+	if (what == SET_TWICE || what == SET_SHRINKS)
+		CkStartQD(Main_cb_quiet(mainProxy));
 }
 
 #include "named_misuse.def.h"

@@ -10,6 +10,16 @@ static const char *waits_for(struct pe *pe, const CkChannel *c)
 	return layer_ends(pe)->holds(pe, c->end) ? "a put waits until the receiving end is joined" : NULL;
 }
 
+static void describe_missing(struct pe *pe, const CkChannel *c, struct csd_told *to)
+{
+	struct csd_wait w = { .how = CSD_WAITS };
+
+	if (!named_set_misses(c))
+		return;
+	end_describe(pe, c, w.who.name, sizeof w.who.name);
+	csd_tell(to, &w, ", receiving end: others of its set have arrived");
+}
+
 static void describe_ends(struct pe *pe, const struct ends *o, struct csd_told *to)
 {
 	for (const CkChannel *c = o->first; c; c = c->next) {
@@ -19,6 +29,7 @@ static void describe_ends(struct pe *pe, const struct ends *o, struct csd_told *
 		end_describe(pe, c, w.who.name, sizeof w.who.name);
 		if (why)
 			csd_tell(to, &w, ", %s end: %s", c->sends ? "sending" : "receiving", why);
+		describe_missing(pe, c, to);
 	}
 }
 

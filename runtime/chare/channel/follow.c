@@ -161,7 +161,8 @@ struct image {
 	uint8_t sends, strided, counted, state;
 	uint8_t landed;           /* receiving: the data follow */
 	uint8_t held;             /* sending: the data of a put that waits follow */
-	uint8_t answered, unused;
+	uint8_t answered;
+	uint8_t came;             /* receiving: it waits for others of its set; the data follow */
 	uint64_t bytes, oob, base, id, serial, puts, told;
 	uint64_t shape[CSD_SHAPE_BYTES / 8];
 };
@@ -180,6 +181,7 @@ static struct image image_of_end(struct pe *pe, const CkChannel *c)
 		.landed = now.landed,
 		.held = c->held != NULL,
 		.answered = c->answered,
+		.came = named_set_has(c),
 		.bytes = c->bytes,
 		.oob = c->in.oob,
 		.base = base,
@@ -238,7 +240,7 @@ static void write_end(pup_er p, CkChannel *c, void *buf)
 	if (!c->strided && (c->sends || im.state != CSD_END_CONSUMED))
 		pup_skip(p, buf, im.bytes);
 	pup_bytes(p, &im, sizeof im);
-	if (im.landed)
+	if (im.landed || im.came)
 		pup_bytes(p, buf, im.bytes);
 	if (im.held)
 		pup_bytes(p, c->held, im.bytes);
@@ -254,13 +256,15 @@ static CkChannel *read_end(pup_er p, struct ck_obj *obj, void *buf)
 
 	pup_bytes(p, &im, sizeof im);
 	c = end_of_image(&im, buf);
-	if (im.landed)
+	if (im.landed || im.came)
 		pup_bytes(p, buf, im.bytes);
 	if (im.held)
 		pup_bytes(p, c->held, im.bytes);
 	if (!o)
 		o = ends_new(obj);
 	c->of = o;
+	if (!c->sends)
+		named_set_join(c, im.came);
 	for (last = &o->first; *last; last = &(*last)->next)
 		;
 	*last = c;

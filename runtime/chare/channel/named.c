@@ -78,6 +78,7 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 	c->in.state = CSD_END_ARMED;
 	c->bytes = in.bytes;
 	c->group = group;
+	named_set_join(c, false);
 	c->id = ((uint64_t)pe->id + 1) << 40 | ++named_of(pe)->n_receivers;
 	end_begin(pe, c);
 	end_ask(pe, c);
@@ -141,6 +142,7 @@ static void sender_destroy(struct pe *pe, CkChannel *c)
 static void receiver_destroy(struct pe *pe, CkChannel *c)
 {
 	c->destroyed = c->odd = true;
+	named_set_without(c);
 	layer_ends(pe)->retire(pe, c->end);
 	if (c->answered && !c->asked)
 		end_ask(pe, c);

@@ -87,6 +87,7 @@ struct CkChannel {
 	uint64_t serial;          /* of the last HELLO; receiving, 0: none has come */
 	uint64_t puts;            /* receiving: that HELLO's */
 	uint64_t told;            /* sending: puts up to the last named_puts_anew */
+	uint64_t round;           /* receiving, in a set: the last round in which it has arrived */
 };
 _Static_assert(offsetof(struct CkChannel, end) == 0, "a CkChannel begins with a CkDirectHandle");
 
@@ -162,6 +163,17 @@ void named_packed(struct pe *pe, struct ck_obj *obj);
 /** The ends of an element that is moving or being unpacked, removed from the table; NULL: it has
  * none. */
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
+
+/* ---- sets.c ---- */
+/** A receiving end, which its element has already: if its entry counts, it joins the element's set.
+ * `came`: it has had its put in the present round. */
+void named_set_join(CkChannel *c, bool came);
+/** Whether it is in a set that waits for others after it: its data are still needed. */
+bool named_set_has(const CkChannel *c);
+/** Whether the set waits for it, and has some of the others. */
+bool named_set_misses(const CkChannel *c);
+/** It is destroyed. */
+void named_set_without(CkChannel *c);
 
 /* ---- describe_named.c ---- */
 void named_describe(struct pe *pe, struct csd_told *to);
