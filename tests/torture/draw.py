@@ -4,7 +4,7 @@ same other parts."""
 
 import random
 
-from parts import (Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths,
+from parts import (Asks, Bodies, Calls, Clock, Counted, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths,
                    Reducing, Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
 from program import Coll, Program
 
@@ -56,7 +56,7 @@ def storm(r, p, e):
     p.parts = [
         Clock(),
         Named(1, 1, shifts=tuple(sorted({shift, r.randint(1, 7)})), oob=r.random() < 0.6, words=r.choice((1, 2, 20)),
-              rounds=r.choice((10, 30)), ready=r.choice(('now', 'later', 'later')), renew=r.random() < 0.7),
+              rounds=r.choice((10, 30)), ready=r.choice(('now', 'later', 'later')), renew=r.random() < 0.7, whole=r.random() < 0.3),
         Calls(2, 1, burst=r.choice((2, 5, 12)), sizes=r.choice(((3,), (3, 64), (3, 64, 500))), **channel),
         Calls(3, 1, burst=r.choice((1, 2)), sizes=(3,), hook=1, **channel),
         Moves(4, 1, chance=r.choice((5, 10, 20)), hook=2),
@@ -139,7 +139,35 @@ def hush(r, p, e):
     tame(p)
 
 
-THEMES = {storm: 0.12, steps: 0.1, leases: 0.06, lives: 0.04, hush: 0.03}     # of all programs
+def rounds(r, p, e):
+    """Counted calls and sets of named channels of one array, whose elements move in the middle of rounds."""
+    p.nodes, p.per_node = r.choice(((2, 2), (3, 2), (4, 2), (2, 4)))
+    p.phases, p.ticks, p.pace = 3, r.choice((10, 20)), r.choice(('self', 'echo', 'echo'))
+    p.env = {'CK_LB': e.choice(('rotate', 'cuts', 'random')), 'CK_DIRECT_PATH': e.choice(('memory', 'rma', 'message'))}
+    if e.random() < 0.3:
+        p.env['CK_CHECK'] = '1'
+    random_times(e, p, 'CK_RANDOM_DELAY', 'CK_RANDOM_QUEUE')
+    p.colls = [Coll(0, 'main'), Coll(1, 'array', [r.randint(4, 12)], False, r.choice(('default', 'hash', 'last')))]
+    on = p.colls[1:]
+    p.parts = [Clock()]
+    for n in range(1, r.choice((3, 4, 5))):
+        p.parts.append(r.choice((counted, counted, named_set))(r, p, n, on, on))
+    for n in range(len(p.parts), len(p.parts) + 2):
+        p.parts.append(Moves(n, 1, chance=r.choice((10, 30, 60)), hook=r.choice((None, n - 2 or None, 1))))
+    if r.random() < 0.5:
+        p.parts.append(Syncs(len(p.parts), 1, every=r.choice((2, 3, 5))))
+    if r.random() < 0.5:
+        p.parts.append(broadcasts(r, p, len(p.parts), on, on))
+    tame(p)
+
+
+def named_set(r, p, number, arrays, others):
+    n = arrays[0].count(p)
+    return Named(number, 1, shifts=tuple(r.sample(range(n), min(n, r.choice((2, 3, 4))))), oob=r.random() < 0.5, whole=True,
+                 words=r.choice((1, 3, 300)), rounds=r.choice((3, 10)), ready=r.choice(('now', 'later')), renew=r.random() < 0.5)
+
+
+THEMES = {storm: 0.12, steps: 0.1, leases: 0.06, rounds: 0.06, lives: 0.04, hush: 0.03}     # of all programs
 
 
 def random_times(e, p, *names):
@@ -216,7 +244,7 @@ def timing(r, p, hooks=True):
 def one_part(r, p, number):
     arrays = [c for c in p.colls if c.kind == 'array' and not c.demanded]
     others = [c for c in p.colls if c.kind not in ('main', 'nodegroup') and not c.demanded]
-    kinds = {calls: 5, broadcasts: 4, moves: 5, syncs: 2, inserts: 3, destroys: 2, reductions: 4, named: 4, channel_calls: 4, asks: 2,
+    kinds = {calls: 5, counted: 3, broadcasts: 4, moves: 5, syncs: 2, inserts: 3, destroys: 2, reductions: 4, named: 4, channel_calls: 4, asks: 2,
              threads: 2, scans: 1, fences: 1, whens: 2, bodies: 2, raw: 2, reducing: 2, detectors: 1, quiets: 1, section_sums: 2, transfers: 2}
     return r.choices(list(kinds), kinds.values())[0](r, p, number, arrays, others)
 
@@ -254,6 +282,20 @@ def broadcasts(r, p, number, arrays, others):
         fields['only'] = 0 if p.coll(fields['on']).kind in ('main', 'chare') else r.choice((0, 0, 1))
     return Calls(number, to=to.number, way=way, mode='section' if section else 'all', shift=r.randint(0, 2),
                  burst=r.choice((1, 1, 3)), sizes=((2,), (200,))[r.randrange(2)] if way in ('words', 'text', 'message') else (3,), **fields)
+
+
+def counted(r, p, number, arrays, others):
+    """All elements take part in all rounds, so it acts by ticks alone."""
+    on = r.choice([c for c in others if c.kind == 'group' or c.kind == 'array' and not c.sparse] or [None])
+    if not on:
+        return None
+    fields, n = timing(r, p, hooks=False), on.count(p)
+    section = r.random() < 0.2
+    attribute = r.choice(('', '', 'channel', 'expedited')) if on.kind == 'array' and not section else ''
+    way = r.choice(('words', 'words', 'text', 'struct', 'nothing') + ('pup', 'message') * (attribute != 'channel'))
+    return Counted(number, on.number, fan=min(n, r.choice((1, 2, 3, 5))), shift=r.randint(0, 5), way=way, words=r.choice((1, 3, 200)),
+                   numbered=r.choice(('name', 'name', 'reference')) if way != 'message' else 'reference', attribute=attribute,
+                   section=section, **fields)
 
 
 def moves(r, p, number, arrays, others):
@@ -298,7 +340,8 @@ def named(r, p, number, arrays, others):
     fields = timing(r, p, hooks=False)
     return Named(number, on.number, shifts=shifts, oob=r.random() < 0.6, strided=r.random() < 0.25, direct=r.random() < 0.7,
                  words=r.choice((1, 2, 3, 20, 300)), rounds=r.choice((3, 10, 30)),
-                 ready=r.choice(('now', 'later', 'marked')), renew=r.random() < 0.4, phases=fields['phases'])
+                 ready=r.choice(('now', 'later', 'marked')), renew=r.random() < 0.4, whole=r.random() < 0.4,
+                 phases=fields['phases'])
 
 
 def channel_calls(r, p, number, arrays, others):
@@ -409,7 +452,7 @@ def transfers(r, p, number, arrays, others):
 def tame(p):
     """What GUIDE.md leaves open is left out; and no program does too much."""
     reborn = {x.on for x in p.parts if isinstance(x, Rebirths)}       # what their elements count begins anew
-    p.parts = [x for x in p.parts if not (isinstance(x, (Scans, SectionSums)) and getattr(x, 'over', x.on) in reborn)]
+    p.parts = [x for x in p.parts if not (isinstance(x, (Counted, Scans, SectionSums)) and getattr(x, 'over', x.on) in reborn)]
     inserted = {x.to for x in p.parts if isinstance(x, Inserts)}
     synced = {x.on for x in p.parts if isinstance(x, Syncs)}
     p.parts = [x for x in p.parts if not (isinstance(x, Inserts) and x.to in synced)]
@@ -422,7 +465,7 @@ def tame(p):
     p.keep(p.parts)
     lighten(p, NOTES)
     while weight(p) > 3 * NOTES:
-        worst = max((x for x in p.parts if isinstance(x, (Calls, Inserts, Named, SectionSums, Transfers))), key=lambda x: part_weight(p, x, {}))
+        worst = max((x for x in p.parts if isinstance(x, (Calls, Counted, Inserts, Named, SectionSums, Transfers))), key=lambda x: part_weight(p, x, {}))
         p.keep([x for x in p.parts if x is not worst])
 
 
@@ -448,6 +491,8 @@ def acts(p, part, known):
 def handled(p, part, known):
     if isinstance(part, Calls):
         return acts(p, part, known) * part.burst * (1 if part.mode == 'one' else p.coll(part.to).count(p))
+    if isinstance(part, Counted):
+        return acts(p, part, known)
     if isinstance(part, Reductions):
         return acts(p, part, known) / p.coll(part.on).count(p) * (p.coll(part.to).count(p) if part.target == 'all' else 1)
     if isinstance(part, SectionSums):
@@ -468,6 +513,8 @@ def part_weight(p, part, known):
         return p.phases * part.rounds * p.coll(part.on).count(p) * 4
     if isinstance(part, SectionSums):
         return (acts(p, part, known) + handled(p, part, known)) * 2 + acts(p, part, known) * p.coll(part.over).count(p) * 2
+    if isinstance(part, Counted):
+        return acts(p, part, known) * (2 + p.coll(part.on).count(p) if part.section else 2 * part.fan)
     return acts(p, part, known) + handled(p, part, known) * 2
 
 

@@ -136,7 +136,7 @@ def order(program, run):
     broken, last = [], {}
     for n in sorted(run.kind('GOT'), key=lambda n: (n.time, n.seq)):
         sent = run.sent(n.id)
-        if sent is None or sent.lane == NO_ORDER:
+        if sent is None or sent.lane == NO_ORDER or getattr(program.part(sent.part), 'in_rounds', False):
             continue
         # Calls reach the next element with their index; a new element may get broadcasts that the last one has had.
         key = [sent.pe, sent.lane, sent.kind, n.coll, n.number if sent.kind == 'SEND' else n.born]

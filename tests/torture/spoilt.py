@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 import execute
 import promises
-from parts import Calls, Clock, Detectors, Moves, Quiets, Rebirths, Reductions, SectionSums, Transfers
+from parts import Calls, Clock, Counted, Detectors, Moves, Named, Quiets, Rebirths, Reductions, SectionSums, Transfers
 from program import Coll, Program
 
 
@@ -81,6 +81,8 @@ CASES = (
     ('put of buffers', Transfers(1, 1, 1, put=True, rdma=3), 'RESULT', (drop, double, other('flags'))),
     ('nocopy', Calls(1, 1, 1, way='nocopy', sizes=(200,)), 'WENT_ON', (drop, double)),
     ('nocopy, the receiver', Calls(1, 1, 1, way='nocopy', sizes=(200,)), 'GOT', (drop, double, other('flags'))),
+    ('[count]', Counted(1, 1), 'GOT', (drop, double, other('flags'))),
+    ('sets of named channels', Named(1, 1, shifts=(1, 2), whole=True), 'LANDED', (drop, double, other('flags'), other('value'))),
     ('completion detectors', Detectors(1, 1), 'RESULT', (drop, double, early)),
     ('quiescence', Quiets(1, 1, only=0), 'RESULT', (double, other('target'), early)),
     ('section reductions', SectionSums(1, 0, 1, 1, target='all', refnum=5), 'RESULT',

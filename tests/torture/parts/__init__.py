@@ -5,6 +5,7 @@ from .asks import Asks
 from .bodies import Bodies
 from .calls import Calls
 from .clock import Clock
+from .counted import Counted
 from .destroys import Destroys
 from .detectors import Detectors
 from .fences import Fences
@@ -24,5 +25,5 @@ from .transfers import Transfers
 from .whens import Whens
 
 CLASSES = {c.__name__: c for c in (
-    Asks, Bodies, Calls, Clock, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions,
+    Asks, Bodies, Calls, Clock, Counted, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions,
     Scans, SectionSums, Syncs, Threads, Transfers, Whens)}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Named channels between the elements of an array: each kind of end, ready at once, later, or marked and polled; a send
 buffer serves several receivers; ends are made while others put already, and are made anew in later phases. Each element
-puts to those `shifts` before and behind it, when all of them have told it that they are ready (by calls)."""
+puts to those `shifts` before and behind it, when all of them have told it that they are ready (by calls). With
+`whole` the receiving ends of an element are a set, whose handler runs once for all of them."""
 
 from program import PLAIN, Broken, Part
 from .clock import behind, gate
@@ -10,23 +11,24 @@ OOB = '0x7ff8dead0000beefu'
 
 
 class Named(Part):
-    simple = {'shifts': [(1,)], 'strided': [False], 'direct': [False], 'renew': [False], 'oob': [False], 'ready': ['now', 'later'],
+    simple = {'shifts': [(1,)], 'strided': [False], 'direct': [False], 'renew': [False], 'whole': [False], 'oob': [False], 'ready': ['now', 'later'],
               'words': [1, 2], 'rounds': [1, 2, 4, 8]}
 
     def __init__(self, number, on, shifts=(1,), oob=False, strided=False, direct=True, words=4, rounds=3, ready='now',
-                 renew=False, **fields):
-        self.shifts, self.oob, self.strided, self.direct, self.words, self.rounds, self.ready, self.renew = \
-            shifts, oob, strided, direct, words, rounds, ready, renew
+                 renew=False, whole=False, **fields):
+        self.shifts, self.oob, self.strided, self.direct, self.words, self.rounds, self.ready, self.renew, self.whole = \
+            shifts, oob, strided, direct, words, rounds, ready, renew, whole
         super().__init__(number, on, **fields)
 
     def features(self, program):
         return ['named channels', 'named ' + ('oob' if self.oob else 'seq'), 'ready ' + self.ready] + \
-            ['named strided'] * self.strided + ['named multicast'] * (len(self.shifts) > 1) + ['named renewed'] * self.renew
+            ['named strided'] * self.strided + ['named multicast'] * (len(self.shifts) > 1) + ['named renewed'] * self.renew + ['named sets'] * self.whole
 
     def entries(self, program, c):
         p = self.number
         return [] if c.number != self.on else \
-            [f'entry [arrival] void n{p}(int tag);', f'entry void credit{p}(uint64_t id);', f'entry void later{p}(uint64_t id, int k);'] 
+            [f'entry [arrival, count(self->made{p} ? {len(self.shifts)} : 0)] void n{p}();' if self.whole else f'entry [arrival] void n{p}(int tag);',
+             f'entry void credit{p}(uint64_t id);', f'entry void later{p}(uint64_t id, int k);'] 
 
     def fields(self, program, c):
         p, n = self.number, len(self.shifts)
@@ -111,7 +113,7 @@ static void n{p}_put(struct {a} *self)
 /* What has landed has been read: the sender may put again. */
 static void n{p}_ready(struct {a} *self, int k)
 {{
-	{'CkChannelReadyMark' if self.ready == 'marked' else 'CkChannelReady'}(self->from{p}[k]);
+	{'' if self.whole else f'CkChannelReadyMark(self->from{p}[k]);' if self.ready == 'marked' else f'CkChannelReady(self->from{p}[k]);'}
 	{a}_credit{p}({c.el(f'n{p}_source(self, k)')}, note_send(&self->me, {p}, {PLAIN}, {c.number}, n{p}_source(self, k)));
 }}
 '''
@@ -135,10 +137,26 @@ static void n{p}_ready(struct {a} *self, int k)
         later = f'{a}_later{p}({c.this()}, note_send(&self->me, {p}, {PLAIN}, {c.number}, self->me.number), k);'
         take = {'now': f'	n{p}_ready(self, k);', 'later': f'	{later}', 'marked': f'	n{p}_ready(self, k);\n	{later}'}[self.ready]
         then = {'now': '', 'later': f'	n{p}_ready(self, k);', 'marked': f'	CkChannelReadyPollQ(self->from{p}[k]);'}[self.ready]
-        return self.act_functions(program, c) + f'''
-void {a}_on_n{p}({a} *self, int tag)
+        came = f'''void {a}_on_n{p}({a} *self, int tag)
 {{
-	int k = tag / 100 % 100;
+	n{p}_came(self, tag / 100 % 100);'''
+        if self.whole:
+            take, then = '', f'	n{p}_all_ready(self);'
+            took = f'	{later.replace(" k)", " 0)")}' if self.ready == 'later' else then
+            came = f'''static void n{p}_all_ready({a} *self)
+{{
+	{a}_n{p}_ready(self);
+	for (int k = 0; k < {len(self.shifts)}; k++)
+		n{p}_ready(self, k);
+}}
+void {a}_on_n{p}({a} *self)
+{{
+	for (int k = 0; k < {len(self.shifts)}; k++)
+		n{p}_came(self, k);
+{took}'''
+        return self.act_functions(program, c) + f'''
+static void n{p}_came({a} *self, int k)
+{{
 	const uint64_t *v = self->in{p}[k];
 	uint64_t key = n{p}_key(n{p}_source(self, k), self->seen{p}[k]);
 	struct note *n = note_new(&self->me, NOTE_LANDED, {p});
@@ -150,6 +168,8 @@ void {a}_on_n{p}({a} *self, int tag)
 		if (v[i] != note_mix(key + (uint64_t)i))
 			n->flags = NOTE_WRONG;
 {take}
+}}
+{came}
 {behind(program, c, self)}}}
 void {a}_on_credit{p}({a} *self, uint64_t id)
 {{
