@@ -7,7 +7,8 @@
  *	ckrun -n 2 --ppn 2 build/bench/collectives      between two PEs of one node (threads)
  *
  * Options: --reps n, --per-pe n (elements of the array on one PE, default 100), --only NAME
- * (figures whose names begin with it, as in --only barrier-group), --smoke.
+ * (figures whose names begin with it, as in --only barrier-group), --rounds n (of each run, instead of
+ * as many as take 20 ms), --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with -nodes or
  * -threads, and before it stands -group (one member on each PE) or -array (100 on each):
  *	barrier       an empty reduction, whose callback is a broadcast to the contributors
@@ -57,6 +58,7 @@ struct Main {
 	struct series series[SERIES_MAX];
 	int n_series, at, repeat;
 	double run_us;
+	int rounds;                        /* --rounds; 0: found for each series */
 	/* Quiescence: the round that goes on. */
 	int round, drops;
 	double t0, quiet_at, latency;
@@ -401,7 +403,7 @@ static void add(Main *self, const char *only, enum op op, enum whom whom, int n)
 	snprintf(name, sizeof name, "%s%s", OP[op], WHOM[whom]);
 	if (strncmp(name, only, strlen(only)) == 0)
 		self->series[self->n_series++] =
-			(struct series){ .op = op, .whom = whom, .n = n };
+			(struct series){ .op = op, .whom = whom, .n = n, .rounds = self->rounds };
 }
 
 static void plan(Main *self, const char *only)
@@ -432,6 +434,9 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		} else if (strcmp(m->argv[i], "--per-pe") == 0) {
 			i++;
 			per_pe = (int)bench_number(m->argv[0], "--per-pe", m->argv[i], 1, 1000000);
+		} else if (strcmp(m->argv[i], "--rounds") == 0) {
+			i++;
+			self->rounds = (int)bench_number(m->argv[0], "--rounds", m->argv[i], 1, ROUNDS_MOST);
 		} else if (strcmp(m->argv[i], "--only") == 0 && i + 1 < m->argc) {
 			only = m->argv[++i];
 		} else if (!bench_option(&self->opt, m->argc, m->argv, &i)) {

@@ -6,7 +6,8 @@
  *         build/bench/mpi/collectives_mpi.openmpi
  *     mpiexec.hydra -n 2 build/bench/mpi/collectives_mpi.mpich
  *
- * Options: --reps n, --per-rank n (default 100), --no-pin, --smoke.
+ * Options: --reps n, --per-rank n (default 100), --only NAME (figures whose names begin with it), --no-pin,
+ * --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with the library's:
  *     barrier-group       MPI_Barrier
  *     allreduce-group     MPI_Allreduce of n doubles, all written before and read after
@@ -39,6 +40,7 @@ struct collectives {
 	struct bench_options opt;
 	int rank, ranks, per_rank;
 	double run_us;
+	const char *only;
 	double *values; /* [per_rank][N_MOST] */
 	double *mine, *result;
 };
@@ -141,17 +143,31 @@ static void probe(struct collectives *c, struct series *s)
 	MPI_Bcast(&s->rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
+static const char *const OP[] = {"barrier", "allreduce", "bcast"};
+
+static const char *whom_of(const struct series *s) { return s->objects > 1 ? "array" : "group"; }
+
 static void report(const struct collectives *c, struct series *s)
 {
-	static const char *const op[] = {"barrier", "allreduce", "bcast"};
-	const char *whom = s->objects > 1 ? "array" : "group", *library = bench_mpi_library();
+	const char *whom = whom_of(s), *library = bench_mpi_library();
 	double us = bench_median(s->us, c->opt.repeats);
 	double latency = bench_median(s->latency, c->opt.repeats);
 
-	printf("%s-%s-%s %d %.3f us\n", op[s->op], whom, library, s->n,
+	printf("%s-%s-%s %d %.3f us\n", OP[s->op], whom, library, s->n,
 	       s->op == BCAST ? latency : us);
 	if (s->op == BCAST)
 		printf("bcast-acked-%s-%s %d %.3f us\n", whom, library, s->n, us);
+}
+
+static int add(const struct collectives *c, struct series *series, int k, struct series s)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "%s-%s", OP[s.op], whom_of(&s));
+	if (strncmp(name, c->only, strlen(c->only)) != 0)
+		return k;
+	series[k] = s;
+	return k + 1;
 }
 
 static int plan(const struct collectives *c, struct series *series)
@@ -162,11 +178,11 @@ static int plan(const struct collectives *c, struct series *series)
 	for (int kind = 0; kind < 2; kind++) {
 		int objects = kind ? c->per_rank : 1;
 
-		series[k++] = (struct series){.op = BARRIER, .objects = objects};
+		k = add(c, series, k, (struct series){.op = BARRIER, .objects = objects});
 		for (int op = ALLREDUCE; op <= BCAST; op++)
 			for (int i = 0; i < 3; i++)
-				series[k++] = (struct series){
-					.op = (enum op)op, .objects = objects, .n = sizes[i]};
+				k = add(c, series, k,
+					(struct series){(enum op)op, objects, sizes[i], 0, {0}, {0}});
 	}
 	return k;
 }
@@ -175,6 +191,7 @@ static void parse(struct collectives *c, int argc, char **argv)
 {
 	bench_options_init(&c->opt);
 	c->per_rank = 100;
+	c->only = "";
 	c->run_us = RUN_US;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--smoke")) {
@@ -183,9 +200,11 @@ static void parse(struct collectives *c, int argc, char **argv)
 		} else if (!strcmp(argv[i], "--per-rank")) {
 			i++;
 			c->per_rank = (int)bench_number(argv[0], "--per-rank", argv[i], 2, 100000);
+		} else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
+			c->only = argv[++i];
 		} else if (!bench_option(&c->opt, argc, argv, &i)) {
-			bench_mpi_refuse("usage: %s [--reps n] [--per-rank n] [--no-pin] "
-					 "[--smoke]\n",
+			bench_mpi_refuse("usage: %s [--reps n] [--per-rank n] [--only NAME] "
+					 "[--no-pin] [--smoke]\n",
 					 argv[0]);
 		}
 	}
