@@ -54,13 +54,17 @@ static void add_past(struct sync_sums *sums, const struct past *p, double now)
 static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sums)
 {
 	const struct pace pace = sync_pace(pe, c);
+	double measured = 0;
 	struct ck_obj *obj;
 
-	add_past(sums, &sync_of(c)->background, sync_background_now(pe, c, &pace));
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
+		const struct lb_elem *e = elem_of(obj);
+
+		measured += (double)e->ticks * pace.tick;
 		sums->alone += place_moves_alone(pe, obj);
-		add_past(sums, &elem_of(obj)->past, elem_seconds_now(elem_of(obj), &pace));
+		add_past(sums, &e->past, elem_seconds_now(e, &pace));
 	}
+	add_past(sums, &sync_of(c)->background, sync_background(pe, c, &pace, measured));
 	sums->speed = pace.speed;
 	sums->pes = 1;
 	for (int k = 0; k < N_FORECASTS; k++) {
@@ -273,14 +277,18 @@ void sync_become_due(struct sync_coll *s, struct lb_elem *e)
 	s->n_due++;
 }
 
-static void deliver(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_env *env)
+/* call: as deliver_simply says. */
+static inline void deliver(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_env *env,
+			   CkGenCall call)
 {
 	elem_of(obj)->due = false;
 	sync_of(c)->n_due--;
-	if (obj_takes_calls(obj))
-		deliver_to(pe, obj, env, true);
-	else
+	if (CSD_UNLIKELY(!obj_takes_calls(obj)))
 		call_element(pe, c, obj->index, own_copy(pe, env));
+	else if (CSD_LIKELY(call != NULL))
+		deliver_next(pe, obj, env, call);
+	else
+		deliver_to(pe, obj, env, true);
 }
 
 /* A handler may insert elements, and destroy some; where elements of other PEs close gaps in their
@@ -290,15 +298,17 @@ static void deliver_due(struct pe *pe, struct collection *c)
 	struct sync_coll *s = sync_of(c);
 	struct ck_env *env;
 	struct ck_obj *obj;
+	CkGenCall call;
 
 	if (!s->n_due)
 		return;
 	env = resume_call(pe, c);
+	call = deliver_simply(pe, c, env);
 	call_coll_of(c)->walks++;
 	while (s->n_due)
 		for (uint64_t at = 0; (obj = coll_each(c, &at));)
 			if (elem_of(obj)->due)
-				deliver(pe, c, obj, env);
+				deliver(pe, c, obj, env, call);
 	call_coll_of(c)->walks--;
 	env_unref(pe, env);
 }

@@ -121,7 +121,6 @@ static void wait_for_others(struct pe *pe, struct ck_obj *obj)
 		csd_abort(pe, "CkAtSync of %s: it has called it before, and resumeFromSync has not been called "
 			"since",
 			  obj_describe(obj, name, sizeof name));
-	meter_look(pe);
 	e->waits = true;
 	e->round = s->round;
 	e->stamp = s->stamp;

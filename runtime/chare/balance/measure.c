@@ -148,26 +148,38 @@ static inline uint64_t *clock_of(struct meter *m, struct ck_obj *obj, uint32_t e
 
 /* ---- handlers -------------------------------------------------------------------------------- */
 
-/* Another handler runs already; or the PE was idle, and has not been told yet that it is so no
- * longer: that comes behind the first messages. */
-static __attribute__((noinline)) void begins_within(struct meter *m, uint64_t *to)
+static void idle_ends(struct meter *m)
 {
 	meter_read(m);
-	if (m->to == &m->idle)
-		stretch_begins(m);
-	m->to = to;
+	m->nobody = NULL;
+	m->to = m->aside;
+	stretch_begins(m);
 }
 
-/* What ran goes on afterwards, but idling: a thread may end when that is over. */
+/* Another handler runs already; or the PE was idle, and has not been told yet that it is so no
+ * longer: that comes behind the first messages. Returns what goes on afterwards. */
+static __attribute__((noinline)) uint64_t *begins_within(struct meter *m, uint64_t *to)
+{
+	uint64_t *outer;
+
+	if (m->to == &m->idle)
+		idle_ends(m);
+	else
+		meter_read(m);
+	outer = m->to;
+	m->to = to;
+	return outer;
+}
+
 static void measure_begins(struct pe *pe, union observe_own *own, int entry,
 			   const struct ck_running *now)
 {
 	struct meter *m = meter_of(pe);
 	uint64_t *to = clock_of(m, now->obj, (uint32_t)entry);
 
-	own->clock = m->to;
+	own->clock = NULL;
 	if (CSD_UNLIKELY(m->to != NULL))
-		begins_within(m, to);
+		own->clock = begins_within(m, to);
 	else
 		m->to = to;
 }
@@ -222,12 +234,8 @@ static void measure_busy(void *arg)
 {
 	struct meter *m = meter_of(arg);
 
-	if (!m->nobody)
-		return;
-	meter_read(m);
-	m->nobody = NULL;
-	m->to = m->aside;
-	stretch_begins(m);
+	if (m->nobody)
+		idle_ends(m);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */

@@ -18,16 +18,22 @@ struct pace sync_pace(struct pe *pe, const struct collection *c)
 
 /* Elements that came from another PE have brought their time there, so that the background may seem
  * less. */
-double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
+double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace, double measured)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 	const double all = (double)(meter_busy(m) - sync_of(c)->busy_at) * pace->tick;
+
+	return all > measured ? all - measured : 0;
+}
+
+double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
+{
 	double measured = 0;
 	struct ck_obj *obj;
 
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		measured += (double)elem_of(obj)->ticks * pace->tick;
-	return all > measured ? all - measured : 0;
+	return sync_background(pe, c, pace, measured);
 }
 
 static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)

@@ -553,6 +553,20 @@ static void run_alone(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
 		call_node_of(pe->node)->behind(pe, obj);
 }
 
+CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_env *env)
+{
+	return needs_handler_only(pe, c, env) ? checked_call(pe, c, env) : NULL;
+}
+
+void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
+{
+	ck_of(pe)->shared = true;
+	run_call(pe, obj, env->entry, call, env);
+	ck_of(pe)->shared = false;
+	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
+		call_node_of(pe->node)->behind(pe, obj);
+}
+
 /* The same for each, without asking again. */
 static __attribute__((noinline)) void run_shared(struct pe *pe, struct collection *c,
 						 struct ck_obj **objs, uint64_t n,

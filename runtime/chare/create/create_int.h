@@ -21,6 +21,7 @@ enum { H_CREATE, H_READY, H_ANNOUNCE, H_KNOWN, H_BORN };
 /** On a node: by part; NULL: it watches nothing. */
 struct create_node {
 	const struct place_watch *watches[CK_PARTS];
+	const struct place_watch *alone[CK_PARTS + 1]; /* those with this function; then NULL */
 };
 
 /** A creation that three extents do not describe. It follows the constructor's parameters. */

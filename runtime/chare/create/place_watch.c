@@ -9,7 +9,19 @@ static struct create_node *create_node_of(const struct node *node)
 
 void place_join(struct node *node, int part, const struct place_watch *watch)
 {
-	create_node_of(node)->watches[part] = watch;
+	struct create_node *n = create_node_of(node);
+	int i = 0;
+
+	n->watches[part] = watch;
+	while (n->alone[i])
+		i++;
+	if (watch->alone)
+		n->alone[i] = watch;
+}
+
+const struct place_watch *const *watches_alone(const struct pe *pe)
+{
+	return create_node_of(pe->node)->alone;
 }
 
 const struct place_watch *watch_of(const struct pe *pe, uint32_t part)

@@ -74,5 +74,7 @@ void place_join(struct node *node, int part, const struct place_watch *watch);
 const struct place_watch *watch_of(const struct pe *pe, uint32_t part);
 /** The next one, from part *part on; NULL: no more. */
 const struct place_watch *watch_next(const struct pe *pe, uint32_t *part);
+/** Those that have `alone`, in any order; NULL ends the list. */
+const struct place_watch *const *watches_alone(const struct pe *pe);
 
 #endif

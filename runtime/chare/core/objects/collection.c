@@ -204,7 +204,7 @@ struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place)
 	return obj && obj_takes_calls(obj) ? obj : NULL;
 }
 
-struct ck_obj *coll_each(const struct collection *c, uint64_t *at)
+struct ck_obj *coll_each_slow(const struct collection *c, uint64_t *at)
 {
 	for (; c->elems && *at < c->n_slots; ++*at)
 		if (c->elems[*at] && !obj_is_stub(c->elems[*at]))

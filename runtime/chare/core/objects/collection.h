@@ -188,7 +188,16 @@ uint64_t coll_slot(const struct collection *c, uint64_t place);
 struct ck_obj *coll_find_slow(const struct collection *c, uint64_t place);
 /** This PE's elements, one after another: those whose seat is here in index order, then the guests.
  * Begin with *at 0; NULL: no more. Elements may come and go between two calls. */
-struct ck_obj *coll_each(const struct collection *c, uint64_t *at);
+struct ck_obj *coll_each_slow(const struct collection *c, uint64_t *at);
+static inline struct ck_obj *coll_each(const struct collection *c, uint64_t *at)
+{
+	struct ck_obj *obj = c->elems && *at < c->n_slots ? c->elems[*at] : NULL;
+
+	if (CSD_UNLIKELY(!obj || obj_is_stub(obj)))
+		return coll_each_slow(c, at);
+	++*at;
+	return obj;
+}
 /** The value of *at after an element of this PE. */
 uint64_t coll_behind(const struct collection *c, const struct ck_obj *obj);
 /** Set has[p] for each PE p: whether it has elements of the collection. */

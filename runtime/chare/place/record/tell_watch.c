@@ -31,10 +31,8 @@ bool watches_keep(struct pe *pe, struct ck_obj *obj)
 
 bool place_moves_alone(struct pe *pe, struct ck_obj *obj)
 {
-	const struct place_watch *w;
-
-	for (uint32_t part = 0; (w = watch_next(pe, &part));)
-		if (w->alone && w->alone(pe, obj))
+	for (const struct place_watch *const *w = watches_alone(pe); *w; w++)
+		if ((*w)->alone(pe, obj))
 			return true;
 	return false;
 }
