@@ -27,7 +27,7 @@
 #include "shm/share.h"
 
 /* Raise it when a blob, a message header or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 20 };
+enum { PROTOCOL_VERSION = 21 };
 
 static const char MAGIC[8] = "chard";
 

@@ -55,7 +55,7 @@ static bool get(struct ends *e, uint64_t expected)
 	memcpy(&body, slot->body, sizeof body);
 	assert_int_equal(body, expected);
 	assert_int_equal(slot->prio, (int32_t)expected);
-	assert_int_equal(ring_flags(tag), (uint8_t)expected);
+	assert_int_equal(ring_route(tag), (uint8_t)expected << 16 | (uint16_t)(expected * 3));
 	assert_int_equal(ring_handler(tag), (uint16_t)(expected * 3));
 	assert_int_equal(ring_size(tag), 8);
 	ring_release(&e->r);

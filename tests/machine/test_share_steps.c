@@ -14,7 +14,7 @@
 #include "../../runtime/machine/machine_int.h"
 #include "../../runtime/machine/shm/share.h"
 
-/* A pair gets a ring after 16 messages; then a message in a slot, of up to 240 bytes, goes by it. */
+/* A pair gets a ring after 16 messages; then a message of up to 368 bytes goes by it, in a slot. */
 enum { FOR_A_RING = 40, SMALL = 64, LARGE = 1000, HANDLER = 1, MOST = 100 };
 
 struct pe {
@@ -220,6 +220,20 @@ static void a_ring_does_not_overtake_the_stack(struct pe *p)
 	meet(p);
 }
 
+/* Its handler does not wait for the line of the next slot. A poll right after that takes all. */
+static void a_message_alone_is_handled_first(struct pe *p)
+{
+	if (p->me == 0)
+		CHECK(take(p) == 0);
+	meet(p);
+	send_from(p, 1, 5, SMALL);
+	if (p->me == 0) {
+		CHECK(take(p) == 1);
+		CHECK(take(p) == 4);
+	}
+	meet(p);
+}
+
 /* ---- frame ------------------------------------------------------------------------------------ */
 
 static int node_main(void)
@@ -248,6 +262,8 @@ static int node_main(void)
 	fact(&p, "a message in the ring wakes a sleeper, once");
 	a_ring_does_not_overtake_the_stack(&p);
 	fact(&p, "a message in the ring waits for an earlier one on the stack");
+	a_message_alone_is_handled_first(&p);
+	fact(&p, "the first message in the ring is handled before the others are looked for");
 	a_message_wakes_a_sleeper_once(&p, LARGE);
 	fact(&p, "a large message whose reference is in the ring wakes a sleeper, once");
 	blocks_come_home_to_a_busy_pe(&p);

@@ -132,10 +132,10 @@ void Agent_on_all(Agent *self, int round, int src, int stream, unsigned no)
 
 /* ---- sending ------------------------------------------------------------------------------- */
 
-/* Around the places where the way of a message changes: 240 bytes (a ring's slot), 512, 1 kB. */
+/* Around the places where the way of a message changes: 368 bytes (a ring's slot), 512, 1 kB. */
 static int some_bytes(uint64_t x)
 {
-	static const int most[] = { 0, 60, 220, 300, 2000, 20 };
+	static const int most[] = { 0, 60, 320, 400, 2000, 20 };
 
 	return x % 97 == 0 ? 40000 : (int)(x / 97 % (unsigned)(most[x % 6] + 1));
 }

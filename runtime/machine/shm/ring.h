@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot has
- * four cache lines, of which a message uses as many as it needs. The first line holds the tag that
+ * six cache lines, of which a message uses as many as it needs. The first line holds the tag that
  * tells the reader that the slot is full, so a small message crosses in one line:
  *
- *   0      8      12     16                     64                               256
+ *   0      8      12     16                     64                               384
  *   +------+------+------+----------------------+---------- - - - ---------------+
  *   | tag  | prio | past | body                                                  |
  *   +------+------+------+----------------------+---------- - - - ---------------+
@@ -28,7 +28,7 @@
 enum {
 	RING_LINE = 64,
 	RING_SLOTS = 64,           /* a power of two */
-	RING_SLOT_BYTES = 256,
+	RING_SLOT_BYTES = 384,
 	RING_HEAD_BYTES = 16,
 	RING_BODY_MOST = RING_SLOT_BYTES - RING_HEAD_BYTES,
 	RING_REPORT = RING_SLOTS / 4,
@@ -88,7 +88,8 @@ static inline uint64_t ring_tag(uint8_t flags, uint16_t handler, uint16_t size)
 	return (uint64_t)flags << 32 | (uint64_t)handler << 16 | size;
 }
 
-static inline uint8_t ring_flags(uint64_t tag) { return (uint8_t)(tag >> 32); }
+/** Handler and flags, as in the low word of cmi_msg.route. */
+static inline uint32_t ring_route(uint64_t tag) { return (uint32_t)(tag >> 16) & 0xffffff; }
 static inline uint16_t ring_handler(uint64_t tag) { return (uint16_t)(tag >> 16); }
 static inline uint16_t ring_size(uint64_t tag) { return (uint16_t)tag; }
 
@@ -121,6 +122,15 @@ static inline const struct ring_slot *ring_look(const struct ring_reader *r, uin
 
 	*tag_p = tag;
 	return (tag ^ r->lap) >> RING_LAP_SHIFT ? NULL : r->next;
+}
+
+/** Reader, when the next slot is empty. Fetch its other lines: a line that the writer changes must
+ * then be fetched again at once, together with the tag's, and not one after the other when the tag
+ * has been read. */
+static inline void ring_fetch(const struct ring_reader *r)
+{
+	for (int at = RING_LINE; at < RING_SLOT_BYTES; at += RING_LINE)
+		__builtin_prefetch((const char *)r->next + at);
 }
 
 /** Reader. The slot that ring_look returned has been used. */

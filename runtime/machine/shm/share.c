@@ -21,7 +21,7 @@ enum {
 	 * that many. */
 	PUT_HANDLER = UINT16_MAX,
 	RING_HANDLER = UINT16_MAX - 1,
-	/* Rings that a PE reads, of 16 KB each; the first senders to ask get one. An empty ring costs 2 ns
+	/* Rings that a PE reads, of 24 kB each; the first senders to ask get one. An empty ring costs 2 ns
 	 * in every pass. */
 	RINGS_MOST = 8,
 	/* A size in a slot's tag that no message has: the slot contains a reference. */
@@ -62,6 +62,7 @@ struct share_in {
 	struct ring_reader ring;    /* .ring NULL: not offered yet */
 	uint32_t n_past;            /* messages of the pair that arrived by the stack */
 	int src_pe;
+	bool streams;               /* the last look at the ring found a message */
 };
 
 /** One PE's; only it reads and writes this. */
@@ -458,9 +459,8 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 		return;
 	}
 	m = w->m->client.msg_alloc(w->owner, size);
-	m->handler = ring_handler(tag);
-	m->flags = ring_flags(tag);
-	m->src_pe = src_pe;
+	/* One store, because the scheduler loads several of these fields together. */
+	m->route = ring_route(tag) | (uint64_t)(uint32_t)src_pe << 32;
 	m->prio = slot->prio;
 	ring_copy(m + 1, slot->body, size - sizeof *m);
 	w->m->client.msg_arrived(w->owner, m);
@@ -476,7 +476,10 @@ static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w
 }
 
 /* Take messages until the ring is empty, or the next one follows one that is still on the stack; at
- * most one round. `in_stack`: while messages from the stack are handled. */
+ * most one round. `in_stack`: while messages from the stack are handled.
+ *
+ * A message that came alone is handled before the ring is looked at again: the sender's core often
+ * has the next slot's line already, and its handler would wait until that has come. */
 static int take_ring(struct cmi_pe *w, struct share_in *in, bool in_stack)
 {
 	const struct ring_slot *slot;
@@ -493,7 +496,13 @@ static int take_ring(struct cmi_pe *w, struct share_in *in, bool in_stack)
 		slot_arrived(w, in->src_pe, slot, tag);
 		ring_release(&in->ring);
 		n++;
+		if (!in->streams && !in_stack) {
+			in->streams = true;
+			return n;
+		}
 	}
+	in->streams = n == RING_SLOTS;
+	ring_fetch(&in->ring);
 	return n;
 }
 

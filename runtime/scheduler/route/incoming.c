@@ -41,7 +41,7 @@ void client_arrived(void *owner, struct cmi_msg *m)
 	struct pe *pe = owner;
 
 	if (CSD_LIKELY((uint32_t)m->route == pe->node->plain)) {
-		m->flags = CMI_F_REMOTE;
+		m->route |= (uint64_t)CMI_F_REMOTE << 16;
 		msgq_push(&pe->queue, m);
 	} else {
 		marked_arrived(pe, m);
