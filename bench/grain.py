@@ -5,7 +5,8 @@ that is installed.
 
 On 2 PEs, each on a core of its own: as two processes (nodes) and as two threads of one. Everything is run in turn, for
 --rounds rounds, of which the least counts. One line for each pattern and width: microseconds of the fastest MPI program, which one
-that is, and for every way its METG divided by that. What follows -- goes to all programs: --bytes, --imbalance, --graphs.
+that is, and for every way its METG divided by that. With --size the time per task of that size counts instead of METG, waiting
+included. What follows -- goes to all programs: --bytes, --imbalance, --graphs.
 
 With --csv FILE the figures are appended to FILE, and tables are made of all that FILE has: so the measurement may be
 done in parts."""
@@ -20,11 +21,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import groups  # noqa: E402
 
 PATTERNS = ["stencil", "nearest", "fft", "tree", "spread", "random", "all"]
-WAYS = ["message", "inline", "call", "channel", "named", "near", "count", "body"]
+WAYS = ["message", "inline", "call", "channel", "named", "near", "count", "body", "section", "member", "outputs"]
 
 
 def jobs(builder, pattern, width, ways, more):
-    args = ["--metg", "--pattern", pattern, "--width", str(width), *more]
+    args = ["--pattern", pattern, "--width", str(width), *more]
     for way in ways:
         yield from builder.both("grain/grain", "--way", way, *args)
     for how in ("each", "packed"):
@@ -48,7 +49,7 @@ def rows(args, more):
     for _ in range(args.rounds):
         for pattern in args.patterns:
             for width in args.widths:
-                for job in jobs(builder, pattern, width, args.ways, more):
+                for job in jobs(builder, pattern, width, args.ways, [*args.size, *more]):
                     figure = run(args.build, job)
                     if figure:
                         yield pattern, str(width), *figure
@@ -77,19 +78,33 @@ def table(cases):
         yield f"| {pattern} | {width} | {base or 0:.3f} | {mpi} | " + " | ".join(cells) + " |"
 
 
-def plot(cases, png, pattern):
-    """METG by width and way: the better of processes and threads, and the better of both ways to send by MPI."""
+def line_of(cases, pattern, way, widths):
+    """(width, us) of a way or a library: the better of processes and threads, and of both ways to send by MPI."""
+    for w in widths:
+        us = [us for name, us in cases[pattern, str(w)].items() if way in name.split("-")]
+        if us:
+            yield f"{w} {min(us)}"
+
+
+def panel(cases, pattern):
+    """One picture's commands for gnuplot, and its data: METG by width and way."""
     widths = sorted({int(width) for p, width in cases if p == pattern})
     data, lines = [], []
-    for way in [*WAYS, "openmpi", "mpich"]:
-        rows = [(w, min((us for name, us in cases[pattern, str(w)].items() if way in name.split("-")), default=None))
-                for w in widths]
-        data.append("\n".join(f"{w} {us}" for w, us in rows if us) + "\ne")
-        lines.append(f"'-' title '{way}' with linespoints linewidth 2{' dashtype 2' if 'mpi' in way else ''}")
-    script = ["set terminal pngcairo size 900,520", f"set output '{png}'", "set logscale xy", "set key outside",
-              f"set title 'METG(50 %), {pattern}, 2 PEs'", "set xlabel 'elements on each PE'",
-              f"set xtics ({', '.join(map(str, widths))})", "set ylabel 'microseconds of a task'",
-              "plot " + ", ".join(lines), *data]
+    for number, way in enumerate([*WAYS, "openmpi", "mpich"], 1):
+        line = list(line_of(cases, pattern, way, widths))
+        if line:
+            data += [*line, "e"]
+            style = "dashtype 2 linecolor rgb 'black'" if "mpi" in way else f"linecolor {number}"
+            lines.append(f"'-' title '{way}' with linespoints linewidth 2 {style} pointtype {number}")
+    return [f"set title '{pattern}'", f"set xtics ({', '.join(map(str, widths))})", "plot " + ", ".join(lines), *data]
+
+
+def plot(cases, png, patterns):
+    script = [f"set terminal pngcairo size {460 * len(patterns)},420", f"set output '{png}'", "set logscale xy",
+              "set key top right font ',9'", "set grid", "set xlabel 'elements on each PE'",
+              "set ylabel 'METG(50 %), us'", f"set multiplot layout 1,{len(patterns)}"]
+    for pattern in patterns:
+        script += panel(cases, pattern)
     subprocess.run(["gnuplot"], input="\n".join(script).encode(), check=True)
 
 
@@ -98,9 +113,11 @@ def arguments():
     parser.add_argument("--patterns", type=lambda s: s.split(","), default=PATTERNS)
     parser.add_argument("--widths", type=lambda s: s.split(","), default=["1", "8", "32"])
     parser.add_argument("--ways", type=lambda s: s.split(","), default=WAYS)
+    parser.add_argument("--size", type=lambda n: ["--iters", n], default=["--metg"], metavar="N",
+                        help="microseconds of a task of N iterations (3 ns each) instead of METG")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--csv", type=Path, help="append the figures, and make the tables of all of them")
-    parser.add_argument("--plot", metavar="PNG", help="a picture of the first pattern; needs gnuplot")
+    parser.add_argument("--plot", metavar="PNG", help="a picture of the patterns; needs gnuplot")
     parser.add_argument("build", help="the build folder")
     before, _, after = " ".join(sys.argv[1:]).partition(" -- ")
     return parser.parse_args(before.split()), after.split()
@@ -119,7 +136,7 @@ def main():
                 csv.writer(f).writerow(row)
     print(*table(by_case(measured)), sep="\n")
     if args.plot:
-        plot(by_case(measured), args.plot, args.patterns[0])
+        plot(by_case(measured), args.plot, args.patterns)
 
 
 if __name__ == "__main__":

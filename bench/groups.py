@@ -305,7 +305,8 @@ class Builder:
         """How small tasks may be, by pattern and way; grain.py makes tables of them. The short form runs every
         pattern by every way, and each task checks what it reads."""
         patterns = ("stencil", "nearest", "fft", "tree", "spread", "random", "all")
-        ways = ("message", "inline", "call", "channel", "named", "near", "count", "body")
+        ways = ("message", "inline", "call", "channel", "named", "near", "count", "body", "section",
+                "member", "outputs")
         jobs = []
         for pattern in patterns if self.smoke else patterns[:1]:
             args = ["--pattern", pattern, "--smoke" if self.smoke else "--metg"]

@@ -10,11 +10,15 @@
  *	message		a call for each reader; large outputs are arrays, which the reader keeps
  *	inline		the same by [inline] calls
  *	call		the same by calls of a [channel] entry
+ *	section		a call for each output: its readers are a section
  *	channel		a channel for each reader (CkDirect)
  *	named		the same by named channels
  *	near		outputs of the same PE are read where they lie; channels to other PEs
  *	count		a call for each reader; the runtime counts them ([count] entries)
  *	body		a Structured Dagger body that waits for calls
+ *	member		a group runs the points of each PE; its members exchange all outputs of a step
+ *			by channels
+ *	outputs		the same by calls that the runtime counts
  *
  * Prints `grain-PATTERN-WAY-nodes WIDTH us`, or -threads: METG(50 %), or the granularity
  * (sweep.h); and in the latter case grain-PATTERN-WAY-nodes-efficiency in percent.
@@ -27,7 +31,7 @@
 
 static const struct way *const ways[] = {
 	&way_message, &way_inline, &way_call, &way_channel, &way_named, &way_near, &way_count,
-	&way_body,
+	&way_body, &way_section, &way_member, &way_outputs,
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
 

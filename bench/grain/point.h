@@ -42,7 +42,7 @@ struct way {
 	void (*run)(int steps, long iterations); /* call all elements; each tells Main_cb_ran */
 };
 extern const struct way way_message, way_inline, way_call, way_channel, way_named, way_near;
-extern const struct way way_count, way_body;
+extern const struct way way_count, way_body, way_section, way_member, way_outputs;
 
 /** Elements are ordered by points, so that each PE has the same points of every graph. */
 static inline int point_element(const struct point *p, int point)
