@@ -311,7 +311,8 @@ static void also_where_steps_are_dear(void **state)
 static void also_where_neighbours_count(void **state)
 {
 	(void)state;
-	assert_true(all_loads(2, 64, 200e-6, 0.2, 1.08) < 1.02);
+	assert_true(all_loads(2, 64, 200e-6, 0.2, 1.05) < 1.01);
+	assert_true(all_loads(16, 512, 50e-6, 0.2, 1.13) < 1.01);
 }
 
 int main(void)

@@ -27,7 +27,11 @@ enum {
 	OFTEN = 8,         /* steps that follow each other within so many syncs are too many */
 	USUAL = 8,         /* the mean of so many syncs, */
 	USUAL_LEAST = 2,   /* and at least of so many, is what is usual */
-	TRIAL = 4,         /* syncs of a trial */
+	/* Syncs of a trial after which it is judged: it may end soon if it costs much; and what seemed to
+	 * help may have been chance. */
+	TRIAL_SOON = 2,
+	TRIAL = 4,
+	TRIAL_LATE = 16,
 	UNSAID_LEAST = 4,  /* fewer syncs that no forecast saw are chance */
 	BAR = 16,          /* syncs after the first trial that failed */
 	PATIENCE_MOST = 6, /* a step waits for 2^6 times its cost at most */
@@ -51,6 +55,8 @@ static const double UNSAID = 16, UNSAID_PART = 0.05;
 static const double MUCH = 0.14;
 /* A trial has helped if syncs take at most this part of what was usual. */
 static const double MUST = 0.97;
+/* It costs much if they take more than this. */
+static const double WORSE = 1.05;
 /* No more than this part of the imbalance is left by a step that has helped. */
 static const double HELPED = 0.75;
 /* What a step could not remove is forgotten by and by. */
@@ -109,16 +115,29 @@ static void learn(struct choice *ch, const struct sync_sums *s)
 
 /* ---- cuts, or scattered ---------------------------------------------------------------------- */
 
-static void trial_ends(struct choice *ch)
+static bool trial_has_failed(const struct choice *ch)
 {
-	const double took = ch->tried_sum / TRIAL;
+	const double took = ch->tried_sum / ch->trial;
 
-	ch->bar_length = took > ch->before * MUST ? (ch->bar_length ? 2 * ch->bar_length : BAR) : 0;
-	if (!ch->bar_length)
-		return;
+	if (ch->trial < TRIAL)
+		return ch->trial >= TRIAL_SOON && took > ch->before * WORSE;
+	return (ch->trial == TRIAL || ch->trial == TRIAL_LATE) && took > ch->before * MUST;
+}
+
+static void trial_fails(struct choice *ch)
+{
+	ch->trial = 0;
+	ch->bar_length = ch->bar_length ? 2 * ch->bar_length : BAR;
 	ch->bar = ch->looked + ch->bar_length;
 	ch->scattered = false;
 	ch->back = true;
+}
+
+static void trial_goes_on(struct choice *ch)
+{
+	if (ch->trial++ < TRIAL_LATE)
+		return;
+	ch->trial = ch->bar_length = 0;
 }
 
 /* max: seconds of the PE with most. */
@@ -134,8 +153,7 @@ static void trial_learn(struct choice *ch, double max)
 	if (!ch->trial)
 		return;
 	ch->tried_sum += took;
-	if (!--ch->trial)
-		trial_ends(ch);
+	(trial_has_failed(ch) ? trial_fails : trial_goes_on)(ch);
 }
 
 static bool trial_may_begin(const struct choice *ch)
@@ -146,7 +164,7 @@ static bool trial_may_begin(const struct choice *ch)
 static void trial_begins(struct choice *ch)
 {
 	ch->scattered = ch->deal = true;
-	ch->trial = TRIAL;
+	ch->trial = 1;
 	ch->tried_sum = 0;
 	ch->before = ch->usual;
 	ch->n_usual = 0;

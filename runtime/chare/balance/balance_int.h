@@ -193,7 +193,7 @@ struct choice {
 	bool back;                /* the next sync takes a step that brings them together again */
 	uint32_t n_usual;         /* syncs since the first step, or since that changed, */
 	double usual;             /* and the mean seconds of the PE with most, steps included */
-	uint32_t trial;           /* remaining syncs of the trial that is under way; 0: none is */
+	uint32_t trial;           /* the next sync of the trial that is under way, from 1; 0: none is */
 	double tried_sum, before; /* what they took in all, and what was usual before */
 	uint32_t bar, bar_length; /* no trial before so many syncs; doubled by each failure */
 	double step_cost;         /* seconds of a step since the last sync, but of one that scatters */
