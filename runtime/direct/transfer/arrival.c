@@ -16,6 +16,8 @@ enum {
 	PREFETCH_DATA = 8,
 	/* Polled channels up to which an idle PE checks the progress of large puts. */
 	AHEAD_MAX = 8,
+	/* How much of the buffer is fetched while the function is being called: four cache lines. */
+	PREFETCH_BYTES = 256,
 };
 
 /** Sequence mode: the put that has arrived must be the next one, of this channel. */
@@ -131,13 +133,18 @@ static inline __attribute__((always_inline)) void prefetch_data(
 	__builtin_prefetch(direct_rest(hot)->data);
 }
 
-/* The scan has seen only the end of the buffer. Its first line is fetched while the function is
+/* The scan has seen only the end of the buffer. Its first lines are fetched while the function is
  * being called: a round trip of 100 bytes between processes took 0.86 to 0.94 of its time without
- * this (Intel Xeon, 11 and 9 runs in turn). */
+ * this (Intel Xeon, 11 and 9 runs in turn). Four lines instead of one: 0.90 of the time at 104
+ * bytes, 0.92 at 200, 0.91 at 1000 (Intel Xeon, 8 runs in turn). */
 static inline __attribute__((always_inline)) void prefetch_buffer(
 	const struct direct_channel_hot *hot)
 {
-	__builtin_prefetch(direct_rest(hot)->buf);
+	const struct direct_channel *ch = direct_rest(hot);
+	const size_t most = ch->bytes < PREFETCH_BYTES ? ch->bytes : PREFETCH_BYTES;
+
+	for (size_t at = 0; at < most; at += CSD_CACHE_LINE)
+		__builtin_prefetch(ch->buf + at);
 }
 
 static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, uint32_t i)
