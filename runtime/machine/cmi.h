@@ -46,6 +46,7 @@ struct cmi_job {
 	int *node_of;        /* [n_pes] */
 	uint64_t *host_id;   /* [n_nodes]: equal on one host (same boot, IPC and pid namespace) */
 	int pes_on_host;     /* PEs of the job on this host */
+	int cores_on_host;   /* that they may use together: the same number on all nodes of the host */
 	int first_on_host;   /* how many of them have lower numbers than this node's PE 0 */
 	uint64_t seal;       /* from cmi_connect on: a number known only to the job's nodes */
 };

@@ -6,6 +6,7 @@
  * All nodes read the same data and reach the same verdict, and only one of them prints it.
  */
 #include "exchange.h"
+#include "start/cores.h"
 #include "start/host_names.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ struct host_blob {
 	char host_name[HOST_NAME_CAP];
 	struct share_name share;
 	struct devices_name devices;
+	struct cores_name cores;
 };
 
 /** Published as "wires" in the second meeting: this, then for each PE a uint32_t and as many
@@ -103,6 +105,7 @@ static void describe_self(struct cmi *m, struct host_blob *b)
 	b->share = *share_name(m->share);
 	devices_look(&m->devices);
 	b->devices = m->devices.name;
+	b->cores = cores_look();
 	if (gethostname(b->host_name, sizeof b->host_name - 1))
 		strcpy(b->host_name, "?");
 	b->host_id = host_id(b->host_name);
@@ -126,7 +129,7 @@ static bool well_formed(const struct host_blob *b, size_t len)
 
 /** Record what `node` has published. Each node compares all others with `own`, its own data. */
 static int take_host(struct cmi *m, int node, const struct host_blob *own,
-		     struct share_name *share_p, size_t *names_used)
+		     struct share_name *share_p, struct cores *cores, size_t *names_used)
 {
 	struct host_blob b = {.version = 0};
 	size_t len = 0;
@@ -144,6 +147,8 @@ static int take_host(struct cmi *m, int node, const struct host_blob *own,
 	m->job.host_id[node] = b.host_id;
 	*share_p = b.share;
 	devices_compare(&m->devices, &b.devices);
+	if (b.host_id == own->host_id)
+		cores_add(cores, &b.cores);
 	m->apart |= b.host_id == own->host_id && b.share.user_ns != own->share.user_ns;
 	host_name_add(m, node, names_used, b.host_name, HOST_NAME_CAP);
 	return 0;
@@ -190,6 +195,7 @@ static int meet_in_memory(struct cmi *m, const struct share_name *names)
 int exchange_hosts(struct cmi *m)
 {
 	struct share_name *shares;
+	struct cores cores = { 0 };
 	struct host_blob b;
 	size_t names_used = 0;
 	int rc;
@@ -207,11 +213,13 @@ int exchange_hosts(struct cmi *m)
 		rc = meet_collect(m, 0, "host", sizeof b);
 	shares = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *shares, "the job's nodes");
 	for (int node = 0; !rc && node < m->job.n_nodes; node++)
-		rc = take_host(m, node, &b, &shares[node], &names_used);
+		rc = take_host(m, node, &b, &shares[node], &cores, &names_used);
 	if (!rc) {
+		m->job.cores_on_host = cores.n;
 		finish_job(m);
 		rc = meet_in_memory(m, shares);
 	}
+	free(cores.sets);
 	free(shares);
 	return rc;
 }

@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +121,7 @@ static void pe_know_job(struct pe *pe)
 	if (pe->id == 0)
 		msgq_random_print();
 	pe->network = cmi_has_network(pe->wire);
-	pe->idle.oversubscribed = job->pes_on_host > pe->node->cores;
+	pe->idle.oversubscribed = job->pes_on_host > job->cores_on_host;
 	pe->idle.patience = idle_patience(job);
 }
 
@@ -323,13 +322,6 @@ static void node_destroy(struct node *node)
 	free(node->pes);
 }
 
-static int allowed_cores(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-}
-
 static struct node *node_create(struct csd_config *cfg)
 {
 	struct node *node = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *node, "start-up");
@@ -341,7 +333,6 @@ static struct node *node_create(struct csd_config *cfg)
 	node->start_ns = csd_now_ns();
 	node->check = cmi_env_flag("CK_CHECK", false);
 	node->verbose = cmi_env_flag("CK_VERBOSE", false);
-	node->cores = allowed_cores();
 	node->random = msgq_random_asked();
 	node->closely = node->check;
 	layers_ask(node);

@@ -266,7 +266,6 @@ struct node {
 					    * all */
 	bool verbose;
 	uint64_t start_ns;
-	int cores;                         /* available to this process before any binding */
 	uint64_t flow_bytes;               /* CK_FLOW_BYTES, for flow.c */
 	int64_t watchdog;                  /* CK_WATCHDOG: 0: off; -1: on; else the most seconds that a
 					    * handler may run */

@@ -320,14 +320,26 @@ static const CkGenModule module = {
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-/* Returns the bits of all results. */
-static uint64_t run(int nodes, int pes, int n_elements, bool empty_pes, uint64_t seed)
+static uint64_t run_with(const char *cores, int nodes, int pes, int n_elements, bool empty_pes,
+			 uint64_t seed)
 {
-	print_message("%d nodes of %d PEs, %d elements%s, seed %llu\n", nodes, pes, n_elements,
-		      empty_pes ? ", empty PEs" : "", (unsigned long long)seed);
+	print_message("%d nodes of %d PEs on %s cores, %d elements%s, seed %llu\n", nodes, pes, cores,
+		      n_elements, empty_pes ? ", empty PEs" : "", (unsigned long long)seed);
+	setenv("CK_CORES", cores, 1);
 	job = (struct job){ n_elements, empty_pes, seed, 0 };
 	assert_int_equal(check_run(&chare_layer, &module, nodes, pes, seed), 0);
+	unsetenv("CK_CORES");
 	return job.bits;
+}
+
+/* Returns the bits of all results. PEs that share cores meet in another way, and get the same
+ * bits. */
+static uint64_t run(int nodes, int pes, int n_elements, bool empty_pes, uint64_t seed)
+{
+	const uint64_t bits = run_with("64", nodes, pes, n_elements, empty_pes, seed);
+
+	assert_int_equal(run_with("1", nodes, pes, n_elements, empty_pes, seed), bits);
+	return bits;
 }
 
 static const int shapes[][2] = { { 1, 1 }, { 2, 1 }, { 1, 2 }, { 3, 1 }, { 1, 3 }, { 2, 2 },

@@ -32,6 +32,7 @@ static void a_bad_value_ends_the_job_with_one_line(void **state)
 		{ "CK_VERBOSE", "2", "0 or 1" },
 		{ "CK_PES", "0", "a number from 1 to 65535" },
 		{ "CK_PES", "4x", "a number from 1 to 65535" },
+		{ "CK_CORES", "0", "a number from 1 to 65535" },
 	};
 	char said[1024], line[64];
 

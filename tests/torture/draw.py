@@ -191,6 +191,7 @@ def environment(r):
     maybe(0.7, 'CK_LB', 'rotate', 'rotate', 'random', 'greedy', 'refine', 'cuts', 'hier', 'diffusion', 'sfc', 'auto')
     maybe(0.5, 'CK_SYNC_MS', 0)
     maybe(0.3, 'CK_LB_TOLERANCE', 0)
+    maybe(0.5, 'CK_CORES', 1, 64)
     return env
 
 

@@ -117,6 +117,7 @@ static void reduce_coll_fini(struct pe *pe, struct collection *c)
 	free(all->tree.children);
 	free(all->ahead);
 	free(all->child);
+	free(all->folds);
 }
 
 static void reduce_pe_stop(struct pe *pe)

@@ -7,6 +7,7 @@
  */
 #include "reduce_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- notices of reductions ------------------------------------------------------------------- */
@@ -58,13 +59,13 @@ static void say_to(struct pe *pe, int dst_pe, const struct collection *c, bool e
 static void say(struct pe *pe, const struct collection *c, bool empty)
 {
 	int parent = pe->id ? csd_tree_parent(pe, 0) : -1;
-	bool odd = !c->sparse && reduce_of(pe)->place.odd;
+	int into = c->sparse ? -1 : reduce_of(pe)->place.into;
 
 	reductions_of(c)->said_empty = empty;
 	if (parent >= 0)
 		say_to(pe, parent, c, empty);
-	if (odd && parent != pe->id - 1)
-		say_to(pe, pe->id - 1, c, empty);
+	if (into >= 0 && into != parent)
+		say_to(pe, into, c, empty);
 }
 
 void empty_arrived(struct pe *pe, struct cmi_msg *m)
@@ -82,8 +83,8 @@ void empty_arrived(struct pe *pe, struct cmi_msg *m)
 		below = true;
 		child[i] = empty ? CHILD_EMPTY : CHILD_FULL;
 	}
-	if (from == pe->id + 1 && reduce_of(pe)->place.paired && !reduce_of(pe)->place.odd)
-		reductions_of(c)->odd_empty = empty;
+	if (!c->sparse)
+		exchange_note_fold(pe, c, from, empty);
 	if (!empty)
 		return;
 	for (const struct reduction *r = reductions_of(c)->open; r; r = r->next)
@@ -170,8 +171,9 @@ void reductions_reseated(struct pe *pe, struct collection *c, const struct place
 {
 	struct reduce_coll *all = reductions_of(c);
 
-	all->counted = all->folded = false;
-	all->odd_empty = all->said_empty = false;
+	all->counted = all->said_empty = false;
+	free(all->folds);
+	all->folds = NULL;
 	if (all->child)
 		memset(all->child, CHILD_UNKNOWN, (size_t)csd_tree_n_children(pe, 0) + 1);
 	if (!still->any)

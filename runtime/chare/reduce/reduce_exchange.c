@@ -15,27 +15,51 @@
  *	ranks    0     1     2  3        stages 1, 2:       0 - 1  2 - 3,   0 - 2  1 - 3
  *	                                 stage 3 (back):    0 -> 1   2 -> 3
  *
+ * PEs that share cores, all on one host, do not swap: PE 0 is the hub. All others fold into it and
+ * get the result back, with no rounds in between. A round would wait until the partner has had the
+ * core; around a hub each PE needs the core once in a reduction. The hub combines values in the
+ * order of the rounds, so the bits are the same.
+ *
  * A PE without elements learns of the reduction from the first message that it gets, and swaps an
- * empty value. The odd PE of a pair stays out if it has no elements, because no message would tell
- * it.
+ * empty value. A PE that folds stays out if it has no elements, because no message would tell it.
  */
 #include "reduce_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ranks and pairs ------------------------------------------------------------------------- */
+/* ---- ranks, pairs, and the hub --------------------------------------------------------------- */
+
+static void place_in_pairs(struct exchange_place *at, int pe)
+{
+	const bool paired = pe < 2 * at->pairs;
+
+	at->rank = paired ? pe / 2 : pe - at->pairs;
+	at->into = paired && pe % 2 ? pe - 1 : -1;
+	at->n_folds = paired && pe % 2 == 0;
+}
+
+/* One pair of all PEs, so to speak. */
+static void place_around_hub(struct exchange_place *at, int pe, int n)
+{
+	at->rounds = 0;
+	at->into = pe ? 0 : -1;
+	at->n_folds = pe ? 0 : n - 1;
+}
 
 void exchange_init(struct pe *pe)
 {
-	int n = pe->node->job->n_pes;
+	const struct cmi_job *job = pe->node->job;
+	const int n = job->n_pes;
 	struct exchange_place *at = &reduce_of(pe)->place;
 
 	at->rounds = 31 - __builtin_clz((unsigned)n);
 	at->pairs = n - (1 << at->rounds);
-	at->paired = pe->id < 2 * at->pairs;
-	at->odd = at->paired && pe->id % 2;
-	at->rank = at->paired ? pe->id / 2 : pe->id - at->pairs;
+	/* All PEs come to the same answer. */
+	if (job->pes_on_host == n && n > job->cores_on_host && n > 2)
+		place_around_hub(at, pe->id, n);
+	else
+		place_in_pairs(at, pe->id);
 }
 
 static int pe_of_rank(const struct exchange_place *at, int rank)
@@ -43,23 +67,41 @@ static int pe_of_rank(const struct exchange_place *at, int rank)
 	return rank < at->pairs ? 2 * rank : rank + at->pairs;
 }
 
-static void count_folded(struct pe *pe, struct collection *c)
+const uint8_t *exchange_folds(struct pe *pe, struct collection *c)
 {
+	struct reduce_coll *all = reductions_of(c);
+	const int n = reduce_of(pe)->place.n_folds;
+
+	if (CSD_LIKELY(all->folds != NULL))
+		return all->folds;
 	bool *has = who_has(pe, c);
 
-	reductions_of(c)->n_folded = has[pe->id + 1];
-	reductions_of(c)->folded = true;
+	all->folds = cmi_alloc((size_t)n, "a reduction");
+	all->n_folded = 0;
+	for (int i = 0; i < n; i++) {
+		all->folds[i] = has[pe->id + 1 + i] ? FOLD_FULL : FOLD_NONE;
+		all->n_folded += has[pe->id + 1 + i];
+	}
 	free(has);
+	return all->folds;
 }
 
-/* Whether this is the even PE of a pair whose odd PE has elements. */
-static bool folds(struct pe *pe, struct collection *c)
+void exchange_note_fold(struct pe *pe, struct collection *c, int from, bool empty)
 {
-	if (CSD_LIKELY(!reduce_of(pe)->place.paired) || reduce_of(pe)->place.odd)
-		return false;
-	if (!reductions_of(c)->folded)
-		count_folded(pe, c);
-	return reductions_of(c)->n_folded > 0;
+	const int i = from - pe->id - 1;
+
+	if (i < 0 || i >= reduce_of(pe)->place.n_folds || exchange_folds(pe, c)[i] == FOLD_NONE)
+		return;
+	reductions_of(c)->folds[i] = empty ? FOLD_EMPTY : FOLD_FULL;
+}
+
+/* How many PEs with elements fold into this one. */
+static int n_folded(struct pe *pe, struct collection *c)
+{
+	if (CSD_LIKELY(!reduce_of(pe)->place.n_folds))
+		return 0;
+	exchange_folds(pe, c);
+	return reductions_of(c)->n_folded;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -129,13 +171,98 @@ static void send_part(struct pe *pe, struct collection *c, struct reduction *r, 
 /* Combine the partial result that came in the current stage. */
 static void exchange_absorb(struct pe *pe, struct reduction *r, struct ck_env *env)
 {
-	if (reduce_of(pe)->place.odd)
+	if (reduce_of(pe)->place.into >= 0)
 		r->any = false; /* the arrival is the result, which includes our value */
 	if (!(env->flags & CK_PART_EMPTY))
 		reduction_absorb(r, part_values(env, r), env->head.src_pe < pe->id);
 	/* Elements that get the result mostly contribute again at once. */
 	csd_may_answer(pe);
 	exchange_part_free(pe, env);
+}
+
+/* ---- values that fold into this PE ---------------------------------------------------------- */
+
+/* No stage: the message has been counted, and waits among the early ones until it is combined. */
+enum { FOLDED = 0xfe };
+
+/* Combine the values of two neighbours; the second one's message is freed. NULL: there is none. */
+static struct ck_env *fold_two(struct pe *pe, struct reduction *r, struct ck_env *first,
+			       struct ck_env *second)
+{
+	if (!first || !second)
+		return first ? first : second;
+	reducer_combine(r->how, part_values(first, r), part_values(second, r), r->count, false);
+	exchange_part_free(pe, second);
+	return first;
+}
+
+/* What the rounds would have combined, in the same order: so the bits do not depend on the route.
+ * value[k]: of PE k. */
+static void fold_as_rounds(struct pe *pe, struct reduction *r, struct ck_env **value, int n)
+{
+	const int ranks = 1 << (31 - __builtin_clz((unsigned)n)), pairs = n - ranks;
+
+	for (int i = 0; i < ranks; i++)
+		value[i] = i < pairs ? fold_two(pe, r, value[2 * i], value[2 * i + 1]) : value[i + pairs];
+	for (int step = 1; step < ranks; step *= 2)
+		for (int i = 0; i < ranks; i += 2 * step)
+			value[i] = fold_two(pe, r, value[i], value[i + step]);
+}
+
+static struct ck_env *own_part(struct pe *pe, const struct reduction *r)
+{
+	if (!r->any)
+		return NULL;
+	struct ck_env *env = exchange_part_new(pe, exchange_part_bytes(r));
+
+	memcpy(part_values(env, r), values_of(r->acc), r->bytes);
+	return env;
+}
+
+static void fold_kept(struct pe *pe, struct reduction *r)
+{
+	const int n = reduce_of(pe)->place.n_folds + 1;
+	struct ck_env **value, *env;
+
+	reduction_room(r, (size_t)n * sizeof *value);
+	value = memset(r->stash, 0, (size_t)n * sizeof *value);
+	value[0] = own_part(pe, r);
+	while ((env = take_early(r, FOLDED)))
+		value[env->head.src_pe - pe->id] = env;
+	fold_as_rounds(pe, r, value, n);
+	if (!value[0])
+		return;
+	r->any = false;
+	reduction_absorb(r, part_values(value[0], r), false);
+	exchange_part_free(pe, value[0]);
+}
+
+/* Take the value of a PE that folds into this one. If the order matters, it waits until all are
+ * here. True: they are. */
+static bool fold_in(struct pe *pe, struct collection *c, struct reduction *r, struct ck_env *env)
+{
+	const bool keep = r->bytes && r->how->ordered && reduce_of(pe)->place.n_folds > 1;
+
+	if (!keep || env->flags & CK_PART_EMPTY) {
+		exchange_absorb(pe, r, env);
+	} else {
+		env->swap.stage = FOLDED;
+		keep_early(r, env);
+	}
+	if (++r->n_children_in < reductions_of(c)->n_folded)
+		return false;
+	if (keep)
+		fold_kept(pe, r);
+	return true;
+}
+
+static void send_back(struct pe *pe, struct collection *c, struct reduction *r, int stage)
+{
+	const uint8_t *fold = exchange_folds(pe, c);
+
+	for (int i = 0; i < reduce_of(pe)->place.n_folds; i++)
+		if (fold[i] != FOLD_NONE)
+			send_part(pe, c, r, stage, pe->id + 1 + i);
 }
 
 /* Begin a stage. True: it was the last, so there is nothing to wait for. */
@@ -145,8 +272,8 @@ static bool enter(struct pe *pe, struct collection *c, struct reduction *r, int 
 
 	r->stage = (uint8_t)stage;
 	if (stage > at->rounds) {
-		if (folds(pe, c))
-			send_part(pe, c, r, stage, pe->id + 1);
+		if (n_folded(pe, c))
+			send_back(pe, c, r, stage);
 		return true;
 	}
 	if (stage)
@@ -159,8 +286,11 @@ static void exchange_go_on(struct pe *pe, struct collection *c, struct reduction
 			   struct ck_env *env, bool in_handler)
 {
 	for (; env; env = take_early(r, r->stage)) {
-		exchange_absorb(pe, r, env);
-		if (reduce_of(pe)->place.odd || enter(pe, c, r, r->stage + 1)) {
+		if (r->stage)
+			exchange_absorb(pe, r, env);
+		else if (!fold_in(pe, c, r, env))
+			continue;
+		if (reduce_of(pe)->place.into >= 0 || enter(pe, c, r, r->stage + 1)) {
 			result_known(pe, c, r, in_handler);
 			return;
 		}
@@ -172,11 +302,11 @@ void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bo
 	const struct exchange_place *at = &reduce_of(pe)->place;
 	bool over = false;
 
-	if (at->odd) {
-		send_part(pe, c, r, 0, pe->id - 1);
+	if (at->into >= 0) {
+		send_part(pe, c, r, 0, at->into);
 		r->stage = (uint8_t)(at->rounds + 1);
 	} else {
-		over = enter(pe, c, r, folds(pe, c) ? 0 : 1);
+		over = enter(pe, c, r, n_folded(pe, c) ? 0 : 1);
 	}
 	/* Only now, because the PE that waits for our value goes first. */
 	if (!r->acc)

@@ -19,8 +19,15 @@ struct reduce_node {
 struct exchange_place {
 	int rank;                 /* its number in the rounds */
 	int rounds;               /* how many; they are stages 1 .. rounds */
-	int pairs;                /* how many; PEs 0 .. 2 * pairs - 1 form them */
-	bool paired, odd;
+	int pairs;                /* PEs 0 .. 2 * pairs - 1 form pairs */
+	int into;                 /* the PE that takes this one's value and returns the result; -1: none */
+	int n_folds;              /* the PEs behind this one whose values it takes */
+};
+
+/** A PE's knowledge of one that folds its values into it. */
+enum fold_state {
+	FOLD_NONE,                /* the map gives it no elements: it stays out */
+	FOLD_FULL, FOLD_EMPTY,    /* it has elements; it has lost them, and must be told of reductions */
 };
 
 /** On a PE. */
@@ -38,8 +45,9 @@ struct reduce_coll {
 	struct reduction *open;   /* by number */
 	uint32_t next_no;         /* of the first reduction whose share this PE has not completed */
 	struct reduce_tree tree;  /* PE 0's, restricted to PEs with elements; see counted */
-	int n_folded;             /* PEs with elements that fold into this one; see folded */
-	bool counted, folded;     /* tree, n_folded are known */
+	uint8_t *folds;           /* [exchange_place.n_folds]: enum fold_state; NULL: not known yet */
+	int n_folded;             /* how many of them are not FOLD_NONE */
+	bool counted;             /* tree is known */
 	uint32_t n_due;           /* results for elements of this PE in the run queue */
 	/* Used by reduce_open.c and reduce_change.c. */
 	uint32_t n_passed;        /* sparse: reductions that went up the tree, in order */
@@ -47,7 +55,6 @@ struct reduce_coll {
 	uint32_t *ahead;          /* ... and in these above it */
 	size_t n_ahead, cap_ahead;
 	uint8_t *child;           /* of PE 0's tree: enum child_state */
-	bool odd_empty;           /* the odd PE of this one's pair has lost its elements */
 	bool said_empty;          /* our parent knows that it must tell us of reductions */
 };
 
@@ -128,6 +135,11 @@ static inline bool exchange_fits(const struct collection *c, const struct reduct
 	return callback_is_all(&r->cb, c->id) && r->bytes <= EXCHANGE_MOST_BYTES &&
 	       !r->how->merge && !c->sparse;
 }
+
+/* reduce_exchange.c: the states of the PEs that fold into this one. */
+const uint8_t *exchange_folds(struct pe *pe, struct collection *c);
+/** A PE has lost its elements, or has some again. */
+void exchange_note_fold(struct pe *pe, struct collection *c, int from, bool empty);
 
 /* describe_reduce.c */
 void reductions_describe(struct pe *pe, struct csd_told *to);

@@ -75,13 +75,22 @@ static void send_start(struct pe *pe, const struct collection *c, const struct r
 	csd_send(pe, to, &env->head);
 }
 
+static void tell_folds(struct pe *pe, struct collection *c, const struct reduction *r)
+{
+	const int n = reduce_of(pe)->place.n_folds;
+	const uint8_t *fold = n ? exchange_folds(pe, c) : NULL;
+
+	for (int i = 0; i < n; i++)
+		if (fold[i] == FOLD_EMPTY)
+			send_start(pe, c, r, pe->id + 1 + i);
+}
+
 void reduction_tell_below(struct pe *pe, struct collection *c, const struct reduction *r)
 {
 	const uint8_t *child = reduce_children(pe, c);
 
 	if (r->exchanged) {
-		if (reductions_of(c)->odd_empty)
-			send_start(pe, c, r, pe->id + 1);
+		tell_folds(pe, c, r);
 		return;
 	}
 	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
