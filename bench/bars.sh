@@ -13,7 +13,7 @@ found=$(mktemp) || exit 1
 trap 'rm -f "$found"' EXIT
 
 command -v valgrind >/dev/null || { echo "bars: valgrind is not installed; make deps-bench installs it" >&2; exit 1; }
-for counted in instructions.sh:local steps.sh:steps fine.sh:fine; do
+for counted in instructions.sh:local steps.sh:steps fine.sh:fine together.sh:collectives; do
 	sh "$here/${counted%:*}" "$build/bench/${counted#*:}" >>"$found" || exit 1
 done
 
@@ -44,4 +44,6 @@ fine-section-instructions 134
 fine-calls-instructions 610
 fine-count-instructions 1080
 fine-set-instructions 675
+array-barrier-instructions 126
+array-sync-instructions 396
 END

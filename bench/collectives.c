@@ -7,8 +7,8 @@
  *	ckrun -n 2 --ppn 2 build/bench/collectives      between two PEs of one node (threads)
  *
  * Options: --reps n, --per-pe n (elements of the array on one PE, default 100), --only NAME
- * (figures whose names begin with it, as in --only barrier-group), --rounds n (of each run, instead of
- * as many as take 20 ms), --smoke.
+ * (figures whose names begin with it, as in --only barrier-group), --rounds n (of each run,
+ * instead of as many as take 20 ms), --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with -nodes or
  * -threads, and before it stands -group (one member on each PE) or -array (100 on each):
  *	barrier       an empty reduction, whose callback is a broadcast to the contributors

@@ -6,8 +6,8 @@
  *         build/bench/mpi/collectives_mpi.openmpi
  *     mpiexec.hydra -n 2 build/bench/mpi/collectives_mpi.mpich
  *
- * Options: --reps n, --per-rank n (default 100), --only NAME (figures whose names begin with it), --no-pin,
- * --smoke.
+ * Options: --reps n, --per-rank n (default 100), --only NAME (figures whose names begin with it),
+ * --no-pin, --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with the library's:
  *     barrier-group       MPI_Barrier
  *     allreduce-group     MPI_Allreduce of n doubles, all written before and read after

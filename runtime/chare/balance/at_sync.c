@@ -278,8 +278,8 @@ void sync_become_due(struct sync_coll *s, struct lb_elem *e)
 }
 
 /* call: as deliver_simply says. */
-static inline void deliver(struct pe *pe, struct collection *c, struct ck_obj *obj, struct ck_env *env,
-			   CkGenCall call)
+static inline void deliver(struct pe *pe, struct collection *c, struct ck_obj *obj,
+			   struct ck_env *env, CkGenCall call)
 {
 	elem_of(obj)->due = false;
 	sync_of(c)->n_due--;

@@ -369,8 +369,10 @@ void syncs_describe(struct pe *pe, struct csd_told *to);
 
 /** The PE's pace since measuring of the array began. */
 struct pace sync_pace(struct pe *pe, const struct collection *c);
-/** Seconds of the PE in this sync that belong to no element of the array; `measured` belong to some. */
-double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace, double measured);
+/** Seconds of the PE in this sync that belong to no element of the array; `measured` belong to
+ * some. */
+double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace,
+		       double measured);
 /** The same, where the caller does not know how many that are. */
 double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace);
 

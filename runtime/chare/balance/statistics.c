@@ -18,7 +18,8 @@ struct pace sync_pace(struct pe *pe, const struct collection *c)
 
 /* Elements that came from another PE have brought their time there, so that the background may seem
  * less. */
-double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace, double measured)
+double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace,
+		       double measured)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
 	const double all = (double)(meter_busy(m) - sync_of(c)->busy_at) * pace->tick;

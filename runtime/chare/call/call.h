@@ -127,8 +127,8 @@ bool element_runs(struct pe *pe, struct ck_env *env);
 
 /** Deliver a call to this object, whatever attributes the entry has. */
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
-/** Before one message goes to several elements: the handler, if the call needs nothing else, whatever
- * the element. NULL: use deliver_to. */
+/** Before one message goes to several elements: the handler, if the call needs nothing else,
+ * whatever the element. NULL: use deliver_to. */
 CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_env *env);
 /** Call it for one of them, which takes calls. The message stays the caller's. */
 void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call);

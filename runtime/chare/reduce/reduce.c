@@ -36,6 +36,15 @@ static void contribute_message(struct pe *pe, struct collection *c, struct ck_ob
 		reduction_local(pe, c, r, in_handler);
 }
 
+static void latest_is(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	struct reduce_pe *p = reduce_of(pe);
+	const bool plain = !c->dynamic && !r->how->merge && !ck_kind(pe, c->type)->contribute;
+
+	p->latest = r;
+	p->latest_of = plain && r->n_missing ? c : NULL;
+}
+
 /* obj: the element, or its stub. */
 static inline __attribute__((always_inline))
 void contribute(struct pe *pe, struct collection *c, struct ck_obj *obj,
@@ -52,16 +61,34 @@ void contribute(struct pe *pe, struct collection *c, struct ck_obj *obj,
 		reduction_keep(pe, r, index_key(c->type, obj->index), in->data);
 	else
 		reduction_take(r, c->n_slots, obj->ordinal, in->data);
-	if (!--r->n_missing)
+	r->n_missing--;
+	latest_is(pe, c, r);
+	if (!r->n_missing)
 		reduction_local(pe, c, r, in_handler);
 }
 
-void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
+/* Most contributions go to the reduction of the one before, in the same terms. */
+static inline bool contribute_alike(struct reduce_pe *p, struct ck_obj *obj, const void *data,
+				    size_t count, CkReduction op, const CkCallback *cb)
 {
-	struct pe *pe = ck_self();
-	struct ck_obj *obj = obj_of(self);
+	struct reduction *r = p->latest;
+
+	if (p->latest_of != obj->coll || r->no != obj->n_contributed || r->n_missing == 1 ||
+	    obj->extra & OBJ_AWAY || r->op != op || r->count != count || !callback_same(&r->cb, cb))
+		return false;
+	obj->n_contributed++;
+	r->n_missing--;
+	reduction_take(r, obj->coll->n_slots, obj->ordinal, data);
+	return true;
+}
+
+static __attribute__((noinline)) void contribute_any(struct pe *pe, struct ck_obj *obj,
+						    const void *data, size_t count, CkReduction op,
+						    const CkCallback *to)
+{
 	struct collection *c = obj->coll;
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
+	CkCallback cb = *to;
 
 	check_contributor(pe, c, how, op);
 	if (op == CkReduction_nop)
@@ -80,6 +107,16 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 	if (CSD_UNLIKELY(c->dynamic && c->elems[obj->ordinal] != obj))
 		csd_abort(pe, "CkContribute: the element of %s is destroyed", c->type->name);
 	contribute(pe, c, obj, &in, true);
+}
+
+/* Apart, so that most contributions save no registers. */
+void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
+{
+	struct pe *pe = ck_self();
+	struct ck_obj *obj = obj_of(self);
+
+	if (!contribute_alike(reduce_of(pe), obj, data, count, op, &cb))
+		contribute_any(pe, obj, data, count, op, &cb);
 }
 
 /* An element with a seat here has contributed while it was away. */
@@ -113,6 +150,8 @@ static void reduce_coll_fini(struct pe *pe, struct collection *c)
 {
 	struct reduce_coll *all = reductions_of(c);
 
+	if (reduce_of(pe)->latest_of == c)
+		reduce_of(pe)->latest_of = NULL;
 	reductions_close(pe, &all->open);
 	free(all->tree.children);
 	free(all->ahead);

@@ -35,6 +35,11 @@ struct reduce_pe {
 	struct reduction *spare;  /* records to reuse */
 	struct ck_env *spare_part; /* a message to reuse */
 	struct exchange_place place;
+	/* The reduction of the last contribution: open, and not of messages; other elements of this PE
+	 * have yet to contribute, and none comes or goes. latest_of is its collection; NULL: the
+	 * reduction of the last contribution is not like that, and `latest` means nothing. */
+	struct reduction *latest;
+	const struct collection *latest_of;
 };
 
 /** A PE's knowledge of the PEs below one of its children. */
