@@ -40,6 +40,7 @@ struct pe {
 	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
 	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
+	bool puts_in_turn;       /* without messages between them */
 	size_t in_pieces;          /* of the put that comes */
 	size_t n_done;
 	size_t n_small_here, n_small_there; /* of the storm: copied to us, or left with the sender */
@@ -197,8 +198,8 @@ static void on_put(void *owner, int src_pe, const struct cmi_put_head *h, const 
 	struct pe *p = owner;
 
 	CHECK(src_pe == p->peer && h->iteration == ++p->n_puts);
-	/* Sent between two storm messages of the same number: order is checked by it. */
-	CHECK(p->seen[src_pe] == h->iteration);
+	/* Sent between two storm messages of the same number, or all after the first: checks order. */
+	CHECK(p->seen[src_pe] == (p->puts_in_turn ? 1 : h->iteration));
 	CHECK(p->in_pieces == (body ? 0 : bytes));
 	check_put(h, 0, body, body ? bytes : 0);
 	p->put_bytes += bytes;
@@ -400,6 +401,35 @@ static void test_put_am(struct pe *p)
 	for (size_t i = 0; i < N; i++)
 		free(page[i]);
 	meet(p, "puts by active message carry head and body, in order with messages");
+}
+
+/** Many puts without a look at the network between them, and a message before and after: small ones
+ * travel together. */
+static void test_put_burst(struct pe *p)
+{
+	enum { N = 300, MOST = 3000 };
+	struct cmi_op ops[N];
+	unsigned char *src[N];
+	size_t n_later = 0;
+
+	memset(p->seen, 0, sizeof p->seen);
+	p->n_storm = p->n_puts = p->put_bytes = p->n_done = 0;
+	p->puts_in_turn = true;
+	meet(p, NULL);
+	cmi_send(p->wire, p->peer, message(p, STORM, 32, 0));
+	for (size_t i = 0; i < N; i++) {
+		const size_t bytes = i % 7 ? i * 8 % 200 : i * 397 % MOST;
+
+		src[i] = malloc(MOST);
+		n_later += !put_am_once(p, i + 1, src[i], bytes, &ops[i]);
+	}
+	cmi_send(p->wire, p->peer, message(p, STORM, 32, 1));
+	while (p->n_puts < N || p->n_done < n_later || p->n_storm < 2)
+		progress(p);
+	for (size_t i = 0; i < N; i++)
+		free(src[i]);
+	p->puts_in_turn = false;
+	meet(p, "puts that are made without a pause keep their order");
 }
 
 /** Returns how many of the messages stayed in receive buffers. */
@@ -722,6 +752,7 @@ static void *pe_main(void *arg)
 	test_order(p);
 	test_burst(p);
 	test_put_am(p);
+	test_put_burst(p);
 	test_holding(p);
 	test_sending_on(p);
 	test_mapped(p);
@@ -763,9 +794,9 @@ static int node_main(int argc, char **argv)
 		share = atoi(getenv("PMI_RANK")) < 2 ? "1" : "0";
 	if (share)
 		setenv("CK_SHARE", share, 1);
-	/* meetings: start, sizes, order, burst 2, put_am 2, holding 3, sending on 2, mapped, full ring 2,
-	 * puts 7, naive, foreign, sleep 3, measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
+	/* meetings: start, sizes, order, burst 2, put_am 2, put burst 2, holding 3, sending on 2, mapped,
+	 * full ring 2, puts 7, naive, foreign, sleep 3, measure 2, end */
+	enum { MEETINGS = 1 + 1 + 1 + 2 + 2 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);

@@ -285,9 +285,10 @@ static int ucx_progress(struct cmi_pe *base)
 	return (int)ucp_worker_progress(ucx_pe(base)->worker);
 }
 
+/* While a batch waits, the end of the pass matters as over tcp. */
 static int ucx_poll_period(const struct cmi_pe *base)
 {
-	return ((const struct ucx_pe *)base)->poll_period;
+	return ((const struct ucx_pe *)base)->poll_period + base->holds;
 }
 
 static int ucx_n_connections(const struct cmi_pe *base)

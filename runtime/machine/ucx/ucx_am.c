@@ -139,6 +139,8 @@ void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
 	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
 
 	msg_tell_left(base->m, false);
+	if (!e->tcp)
+		ucx_batch_send(e); /* earlier puts go first */
 	if (!e->tcp || !ucx_batch_message(e, m))
 		ucx_am_send(e, AM_MESSAGE, m, m, m->size);
 }
@@ -213,7 +215,7 @@ bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, c
 	op->wire.src_pe = base->pe;
 	op->wire.bytes = 0;
 	op->wire.head = *h;
-	if (e->tcp && ucx_batch_put(e, &op->wire, src, bytes))
+	if ((e->tcp || !e->rma) && ucx_batch_put(e, &op->wire, src, bytes))
 		return true;
 	op->state = 1; /* until all pieces are under way */
 	if (bytes >= RNDV_MIN)

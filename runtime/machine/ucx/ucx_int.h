@@ -4,7 +4,7 @@
  *
  *   ucx.c     context, workers, progress, open and close; it calls the others
  *   ucx_am.c  messages and puts by active message, both directions
- *   ucx_batch.c  many small ones in one active message, over tcp
+ *   ucx_batch.c  many small ones in one active message
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
  *   ucx_mem.c chunks, keys, attached memory
  *   ucx_put.c one-sided puts into attached memory
@@ -150,7 +150,7 @@ void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const vo
 int ucx_packs_open(struct ucx *u) __attribute__((warn_unused_result));
 void ucx_packs_close(struct ucx *u);
 
-/* ucx_batch.c: endpoints over tcp only */
+/* ucx_batch.c: endpoints over tcp, and puts where the network cannot write by itself */
 
 /** Append `m` to the batch. True: it is ours no more. False: the caller sends it by itself, and the
  * batch is empty. */

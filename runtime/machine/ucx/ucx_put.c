@@ -93,8 +93,9 @@ static void store_words(struct cmi_op *op)
 static void flushed(void *request, ucs_status_t status, void *arg);
 
 /** Begin a flush for the puts of the list. True: it is complete already, and they are the caller's;
- * false: `flushed` will have them. A fence would not do: with UCX's newer protocols body and word
- * take different lanes, depending on their size, and nearly every word overtakes its body. */
+ * false: `flushed` will have them. ucp_worker_fence would not do: with UCX's newer protocols body
+ * and word take different lanes, depending on their size, and nearly every word overtakes its
+ * body. */
 static bool flush_for(struct ucx_ep *e, struct cmi_op *list)
 {
 	const ucp_request_param_t param = param_of(flushed, e);
