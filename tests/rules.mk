@@ -31,6 +31,8 @@ $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
 $(call needs_ci,tests/chare/*.ci tests/programs/*.ci tests/programs/mains/*.ci tests/reliability/*.ci)
 $(UNIT_BINS): LIBS += -lcmocka
+# It counts what arrives.
+$(B)/tests/chare/test_multicast_nodes: LIBS += -Wl,--wrap=client_arrived
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
 $(B)/tests/chare/test_lb_dump $(B)/tests/chare/test_choose: $(B)/bench/lb_read.o

@@ -494,11 +494,11 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
 
-/* A multicast of the PE that made the section, and of the section that was used last: it exists,
+/* A multicast of the PE that made the section, and of a section that was found lately: it exists,
  * has members here and nowhere else, and nothing keeps its calls back. NULL: any other. */
 static inline struct section *section_here(const struct pe *pe, const CkSection *to)
 {
-	struct section *s = sections_of(pe)->last;
+	struct section *s = *section_recent(pe, to->id);
 
 	return s && s->id == to->id && s->n_arrays && !s->tree.n_children &&
 	       s->arrays->coll->id == to->coll && section_root(s->id) == pe->id && lives(s) &&
@@ -522,9 +522,10 @@ void CkGen_sendSection(const CkGenChare *chare, const CkSection *s, int entry, v
 {
 	struct pe *pe = ck_self_calls(chare, entry);
 
-	if (CSD_LIKELY(call_is_plain(chare, entry, o)) && section_here(pe, s)) {
-		section_send_here(pe, sections_of(pe)->last, s,
-				  call_take_plain(pe, payload, entry));
+	struct section *here = CSD_LIKELY(call_is_plain(chare, entry, o)) ? section_here(pe, s) : NULL;
+
+	if (here) {
+		section_send_here(pe, here, s, call_take_plain(pe, payload, entry));
 		return;
 	}
 	if (CSD_UNLIKELY(!section_is_set(pe, s->id)))

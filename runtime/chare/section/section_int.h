@@ -65,10 +65,14 @@ struct section {
 	int n_outside, *outside;  /* ours; at the root: PEs without members that know the section */
 };
 
+/* Elements that call their neighbours have a section each, so a PE remembers where several are. A
+ * power of two: as many as the elements of a PE in a fine-grained program. */
+enum { SECTIONS_RECENT = 64 };
+
 /** On a PE. */
 struct sections {
 	struct idmap by_id;
-	struct section *last;     /* the one found most recently, or NULL */
+	struct section *recent[SECTIONS_RECENT]; /* found lately, by section_recent; or NULL */
 	struct section *mixed;    /* those that may have members of several arrays */
 	uint32_t n_made;          /* sections that this PE made */
 };
@@ -129,16 +133,23 @@ uint64_t section_new_id(struct pe *pe);
 void *section_zeroed(size_t n, size_t bytes);
 struct section *section_search(const struct pe *pe, uint64_t id);
 struct section *section_get_slow(struct pe *pe, uint64_t id);
+
+/** Where a section is remembered. The factor keeps the sections that two PEs make first apart. */
+static inline struct section **section_recent(const struct pe *pe, uint64_t id)
+{
+	return &sections_of(pe)->recent[((uint32_t)id + section_root(id) * 37u) % SECTIONS_RECENT];
+}
+
 static inline struct section *section_find(const struct pe *pe, uint64_t id)
 {
-	struct section *s = sections_of(pe)->last;
+	struct section *s = *section_recent(pe, id);
 
 	return CSD_LIKELY(s && s->id == id) ? s : section_search(pe, id);
 }
 /** The same; makes it if there is none. */
 static inline struct section *section_get(struct pe *pe, uint64_t id)
 {
-	struct section *s = sections_of(pe)->last;
+	struct section *s = *section_recent(pe, id);
 
 	return CSD_LIKELY(s && s->id == id) ? s : section_get_slow(pe, id);
 }

@@ -21,7 +21,7 @@ struct section *section_search(const struct pe *pe, uint64_t id)
 	struct section *s = idmap_get(&sections_of(pe)->by_id, id);
 
 	if (s)
-		sections_of(pe)->last = s;
+		*section_recent(pe, id) = s;
 	return s;
 }
 
@@ -57,8 +57,8 @@ static void unlist(struct section *s)
 
 void section_free(struct pe *pe, struct section *s)
 {
-	if (sections_of(pe)->last == s)
-		sections_of(pe)->last = NULL;
+	if (*section_recent(pe, s->id) == s)
+		*section_recent(pe, s->id) = NULL;
 	while (s->waiting.head)
 		csd_msg_free(pe, msg_fifo_pop(&s->waiting));
 	reductions_close(pe, &s->reductions);
