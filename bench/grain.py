@@ -22,6 +22,8 @@ import groups  # noqa: E402
 
 PATTERNS = ["stencil", "nearest", "fft", "tree", "spread", "random", "all"]
 WAYS = ["message", "inline", "call", "channel", "named", "near", "count", "body", "section", "member", "outputs"]
+# Of the ways in a picture.
+COLOURS = ["red", "orange", "gold", "blue", "cyan", "dark-violet", "brown", "gray", "dark-orange", "forest-green", "magenta"]
 
 
 def jobs(builder, pattern, width, ways, more):
@@ -94,9 +96,9 @@ def panel(cases, pattern):
         line = list(line_of(cases, pattern, way, widths))
         if line:
             data += [*line, "e"]
-            style = "dashtype 2 linecolor rgb 'black'" if "mpi" in way else f"linecolor {number}"
+            style = "dashtype 2 linecolor rgb 'black'" if "mpi" in way else f"linecolor rgb '{COLOURS[number - 1]}'"
             lines.append(f"'-' title '{way}' with linespoints linewidth 2 {style} pointtype {number}")
-    return [f"set title '{pattern}'", f"set xtics ({', '.join(map(str, widths))})", "plot " + ", ".join(lines), *data]
+    return [f"set title '{pattern}'", f"set xrange [{widths[0]}:{widths[-1]}]", f"set xtics ({', '.join(map(str, widths))})", "plot " + ", ".join(lines), *data]
 
 
 def plot(cases, png, patterns):
