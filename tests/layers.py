@@ -83,6 +83,7 @@ INCLUDES = {
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', *SCHEDULER],
     'bench/grain': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'bench.h'],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'parts.h', 'keys.h', 'bench/grain/*.h'],
+    'bench/lines': [],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
