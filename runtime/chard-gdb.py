@@ -235,6 +235,27 @@ def queued(pe):
 def inbox(pe):
     top = pe['inbox']['top']
     yield from chain(top.cast(gdb.lookup_type('unsigned long')).cast(pointer_to('struct cmi_msg')))
+    for i in range(int(pe['n_rings'])):
+        yield from ring_pointers(pe['rings']['in'][i])
+
+
+def ring_pointers(come):
+    """Of one ring, newest first, as in a stack. Small calls lie in slots beside it, and are no messages yet."""
+    ring, end_of_ring, lap_bit = come['ring'], (1 << 63) - 1, 1 << 63
+    at = (int(come['from']['next']) - int(ring['bell']['slot'].address)) // 8
+    lap, messages = int(come['from']['lap']), []
+    while True:
+        word = int(ring['bell']['slot'][at].cast(gdb.lookup_type('unsigned long')))
+        if (word ^ lap) & lap_bit:
+            return reversed(messages)
+        word &= end_of_ring
+        if word == end_of_ring:
+            ring, at, lap = ring['newer'], 0, lap_bit
+            continue
+        messages.append(gdb.Value(word).cast(pointer_to('struct cmi_msg')))
+        at += 1
+        if at == int(ring['n_slots']):
+            at, lap = 0, lap ^ lap_bit
 
 
 def describe_call(pe, m):

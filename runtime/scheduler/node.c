@@ -86,7 +86,7 @@ static const struct cmi_watcher watcher = { whoami, overflow_explain, child_begi
 
 static struct pe *pe_create(struct node *node, int local)
 {
-	struct pe *pe = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *pe, "a PE");
+	struct pe *pe = cmi_alloc_aligned(_Alignof(struct pe), sizeof *pe, "a PE");
 
 	pe->node = node;
 	pe->local = local;
@@ -102,6 +102,7 @@ static struct pe *pe_create(struct node *node, int local)
 /* After every thread of the node has ended: memory may be freed in any order. */
 static void pe_destroy(struct pe *pe)
 {
+	inbox_close(pe);
 	timers_fini(pe);
 	threads_fini(pe);
 	msg_pool_fini(&pe->pool);
@@ -114,13 +115,14 @@ static void pe_know_job(struct pe *pe)
 
 	pe->id = job->my_first_pe + pe->local;
 	pe->peers = cmi_alloc_zero((size_t)job->n_pes, sizeof *pe->peers, "the other PEs");
+	inbox_open(pe);
 	threads_know_job(pe);
 	overflow_know_stack(pe);
 	if (pe->node->random.order)
 		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
 	if (pe->id == 0)
 		msgq_random_print();
-	pe->network = cmi_has_network(pe->wire);
+	pe->network = pe->listens_far = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > job->cores_on_host;
 	pe->idle.patience = idle_patience(job);
 }
@@ -148,10 +150,13 @@ static void pe_end(struct pe *pe)
 	exit_drain(pe);
 	layers_pe_stop(pe);
 	inbox_take(pe);
+	if (pe->n_rings)
+		inbox_take_rings(pe);
 	node_queue_drop(pe);
 	msgq_fini(pe, &pe->queue);
 	hold_fini(pe);
 	flow_fini(pe);
+	msg_pool_send_parcels(pe);
 }
 
 static int node_join_job(struct node *node)
@@ -264,6 +269,7 @@ static int register_all(struct node *node)
 	thread_register(node);
 	flow_register_handled(node);
 	loop_register(node);
+	route_register(node);
 	return layers_node_start(node);
 }
 

@@ -259,6 +259,7 @@ struct node {
 					    * another */
 	int h_handled;                     /* flow.c's: handled by another PE */
 	int h_watch;                       /* watch.c's */
+	int h_ring;                        /* inbox.c's: the offer of a ring */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */

@@ -41,6 +41,13 @@ enum {
 
 struct msg_slab;
 
+/** Freed blocks of another PE of the node, which return together (memory.c). */
+enum { MSG_PARCEL = 16 };
+struct msg_parcel {
+	uint32_t n;
+	struct cmi_msg *block[MSG_PARCEL];
+};
+
 /** Free blocks of one PE by size class. A block keeps its owner word (home, class, origin) from the
  * moment it is cut: allocating does not write it, freeing compares it. */
 struct msg_pool {
@@ -51,6 +58,8 @@ struct msg_pool {
 	size_t n_slabs, cap_slabs;
 	uint32_t hollow[MSG_CLASSES];      /* 1 + the first slab without pages; 0: none (reclaim.c) */
 	uint32_t n_full[MSG_CLASSES];      /* slabs with pages */
+	struct msg_parcel *parcels;        /* [my_n_pes]; NULL: nothing of others has been freed */
+	uint32_t n_parcels;                /* that are not empty */
 	uint64_t trim_after_ns;            /* reclaim.c: not before this; counting takes time */
 	struct cmi_msg ask;                /* reclaim.c: another PE's request for our free slabs ... */
 	atomic_bool asked;                 /* ... is under way */
@@ -95,6 +104,9 @@ struct pe {
 					    * PE, so sleeps are short while this is > 0 */
 	bool listens;                      /* the same, of a layer that always waits for such events */
 	struct pe *lone;                   /* the PE of this node whose message came alone, or NULL */
+	struct inbox_rings *rings;         /* inbox.h; NULL: this node has one PE */
+	int n_rings;                       /* that this PE reads */
+	bool listens_far;                  /* `network`, or n_rings > 0: one test for both */
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
 	bool away;                         /* the host program has the thread, between two calls */
@@ -131,9 +143,10 @@ struct pe {
 		bool flagged;              /* the loop ends when a flag is set, perhaps by another thread */
 	} idle;
 
-	/* Written by any PE of the node. */
-	_Alignas(CSD_CACHE_LINE) struct msg_stack inbox;
+	/* Written by any PE of the node. Two lines, because processors fetch them in pairs. */
+	_Alignas(2 * CSD_CACHE_LINE) struct msg_stack inbox;
 	struct msg_stack returns;          /* our memory, freed elsewhere */
+	atomic_int n_rings_taken;          /* rings to this PE that others have taken, inbox.c */
 	/* Written by the owner, read by senders: on a line of its own. */
 	_Alignas(CSD_CACHE_LINE) atomic_bool sleeping;
 };
@@ -225,6 +238,21 @@ static inline struct cmi_msg *csd_msg_alloc(struct pe *pe, size_t size)
 
 	if (CSD_UNLIKELY(!m))
 		m = csd_msg_alloc_slow(pe, size, cls);
+	else
+		pe->pool.free[cls] = m->next;
+	return csd_msg_begin(m, size);
+}
+
+/** The same for a copy of a message of the program that another PE of the node has sent. It counts
+ * for CK_MESSAGE_MEMORY, but is never refused. */
+struct cmi_msg *csd_msg_alloc_copy_slow(struct pe *pe, unsigned cls);
+static inline struct cmi_msg *csd_msg_alloc_copy(struct pe *pe, size_t size)
+{
+	unsigned cls = csd_size_class(size);
+	struct cmi_msg *m = pe->pool.free[cls];
+
+	if (CSD_UNLIKELY(!m))
+		m = csd_msg_alloc_copy_slow(pe, cls);
 	else
 		pe->pool.free[cls] = m->next;
 	return csd_msg_begin(m, size);

@@ -17,7 +17,7 @@
 
 #include "node.h"
 #include "pe.h"
-#include "../../runtime/machine/shm/ring.h"
+#include "../../runtime/machine/base/ring.h"
 
 enum { TAG_BYTES = RING_LAP_SHIFT / 8 };
 

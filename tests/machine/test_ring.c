@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../runtime/machine/shm/ring.h"
+#include "../../runtime/machine/base/ring.h"
 
 struct ends {
 	struct ring *ring;

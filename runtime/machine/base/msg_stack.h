@@ -144,6 +144,20 @@ static inline void msg_stack_local_push(struct msg_stack *s, struct cmi_msg *m)
 	msg_stack_push(s, m, (uint64_t)(uintptr_t)m, true);
 }
 
+/** Push a list that is linked by pointers: `last` comes last out of msg_stack_local_take, and first
+ * out of msg_stack_local_take_in_order. */
+static inline void msg_stack_local_push_list(struct msg_stack *s, struct cmi_msg *first,
+					     struct cmi_msg *last)
+{
+	uint64_t top = atomic_load_explicit(&s->top, memory_order_relaxed);
+
+	do
+		last->next = (struct cmi_msg *)(uintptr_t)top;
+	/* As in msg_stack_push. */
+	while (!atomic_compare_exchange_weak_explicit(&s->top, &top, (uint64_t)(uintptr_t)first,
+						      memory_order_seq_cst, memory_order_relaxed));
+}
+
 /** Take all, newest first, linked by pointers. */
 static inline struct cmi_msg *msg_stack_local_take(struct msg_stack *s)
 {

@@ -11,7 +11,7 @@
 #include "flip.h"
 #include "machine_int.h"
 #include "msg_local.h"
-#include "ring.h"
+#include "../base/ring.h"
 #include "share_int.h"
 
 enum {

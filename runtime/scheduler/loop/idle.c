@@ -32,6 +32,8 @@ enum {
 	 * core. */
 	ARMED_NAP_MIN_US = 20,
 	ARMED_NAP_MAX_US = 1000,
+	/* inbox_any_for_sleep may miss a message. As NETWORK_NAP_US. */
+	RINGS_NAP_US = 10000,
 	/* A thread that is no PE of ours may set the flag that a host program waits for, and wakes no
 	 * PE. */
 	FLAGGED_NAP_US = 10000,
@@ -97,6 +99,8 @@ static int64_t nap_us(struct pe *pe, uint64_t now)
 		if (us < 0 || nap < us)
 			us = nap;
 	}
+	if (pe->n_rings && (us < 0 || us > RINGS_NAP_US))
+		us = RINGS_NAP_US;
 	if (pe->idle.flagged && (us < 0 || us > FLAGGED_NAP_US))
 		us = FLAGGED_NAP_US;
 	return us;
@@ -115,7 +119,7 @@ static void idle_nap(struct pe *pe, uint64_t now)
 		return;
 	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
 	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);
-	if (!msg_stack_any_for_sleep(&pe->inbox) &&
+	if (!inbox_any_for_sleep(pe) &&
 	    !atomic_load_explicit(&q->n, memory_order_seq_cst) && !pe->stop)
 		cmi_sleep(pe->wire, us);
 	atomic_fetch_sub_explicit(&q->n_sleeping, 1, memory_order_relaxed);
@@ -158,6 +162,7 @@ void idle_step(struct pe *pe)
 	}
 	uint64_t now = csd_now_ns();
 
+	msg_pool_send_parcels(pe);
 	if (!idle->since_ns)
 		idle->since_ns = now;
 	look_at_core(pe, now);
@@ -178,6 +183,7 @@ void idle_step(struct pe *pe)
 
 void idle_look(struct pe *pe)
 {
+	msg_pool_send_parcels(pe);
 	if (pe->idle.polls++ == 0 && hooks_any(pe, CcdPROCESSOR_BEGIN_IDLE))
 		hooks_raise(pe, CcdPROCESSOR_BEGIN_IDLE);
 	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE))

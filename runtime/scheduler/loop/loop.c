@@ -164,9 +164,20 @@ static int progress_network(struct pe *pe)
 	return cmi_progress(pe->wire);
 }
 
+/* Rings of the node's other PEs, and other nodes. */
+static inline int listen_far(struct pe *pe)
+{
+	if (!pe->listens_far)
+		return 0;
+	const int n = pe->n_rings ? inbox_take_rings(pe) : 0;
+
+	return n + progress_network(pe);
+}
+
 int loop_receive(struct pe *pe)
 {
-	return inbox_take(pe) + (pe->network ? cmi_progress(pe->wire) : 0);
+	return inbox_take(pe) + (pe->n_rings ? inbox_take_rings(pe) : 0) +
+	       (pe->network ? cmi_progress(pe->wire) : 0);
 }
 
 static int poll_layer(struct pe *pe)
@@ -180,10 +191,12 @@ static int one_pass(struct pe *pe, int most)
 	enum { CORE_PASSES = 256 };
 	int work = 0;
 
-	if (CSD_UNLIKELY(++pe->passes % CORE_PASSES == 0))
+	if (CSD_UNLIKELY(++pe->passes % CORE_PASSES == 0)) {
 		idle_look_at_core(pe);
+		msg_pool_send_parcels(pe);
+	}
 	work += inbox_take(pe);
-	work += progress_network(pe);
+	work += listen_far(pe);
 	work += poll_layer(pe);
 	work += run_queue(pe, most);
 	work += node_queue_run(pe);

@@ -2,7 +2,8 @@
 /*
  * memory.c: message memory. Each PE has a free list per size class; allocating and freeing on the
  * owner are a pop and a push, inlined in pe.h. A block freed on another PE of the node returns
- * through the owner's stack `returns`, because a pool has one writer.
+ * through the owner's stack `returns`, because a pool has one writer. Small ones return together,
+ * in a parcel: when it is full, or when the PE that has freed them is idle.
  *
  * The blocks are cut from slabs, which are pieces of the machine's message memory, and stay in
  * their class. Other nodes of the host use a message in place, and its block returns here. room.c
@@ -51,6 +52,7 @@ void msg_pool_init(struct msg_pool *pool, int local)
 void msg_pool_fini(struct msg_pool *pool)
 {
 	free(pool->slabs);
+	free(pool->parcels);
 }
 
 /* ---- slabs ----------------------------------------------------------------------------------- */
@@ -161,15 +163,89 @@ struct cmi_msg *csd_msg_alloc_slow(struct pe *pe, size_t size, unsigned cls)
 	return m ? m : msg_pool_refill(pe, cls, false);
 }
 
+struct cmi_msg *csd_msg_alloc_copy_slow(struct pe *pe, unsigned cls)
+{
+	struct cmi_msg *m = msg_pool_pop(pe, cls);
+
+	if (m)
+		return m;
+	/* Relaxed: only a sum. */
+	atomic_fetch_add_explicit(&pe->node->memory.taken, msg_slab_bytes(cls), memory_order_relaxed);
+	return msg_pool_refill(pe, cls, true);
+}
+
 /* ---- freeing --------------------------------------------------------------------------------- */
 
-/* Return a block to its PE. Our last accesses come before the owner's next use of it, because a
- * push releases and the taking acquires. */
-static void return_to(struct pe *home, struct cmi_msg *m)
+/* A returned block of a pool carries others: `size` is their number, and its body has their
+ * addresses. So the owner knows all of them after one line has come, and fetches theirs together.
+ * The lines of a list of single blocks would come one after the other. */
+static inline struct cmi_msg **carried(struct cmi_msg *m)
 {
-	if (m->origin == CMI_ORIGIN_POOL)
-		csd_poison(m);
-	msg_stack_local_push(&home->returns, m);
+	return (struct cmi_msg **)(void *)(m + 1);
+}
+
+static uint32_t carries_most(const struct cmi_msg *m)
+{
+	return (uint32_t)((msg_class_bytes(m->size_class) - sizeof *m) / sizeof(struct cmi_msg *));
+}
+
+/* Load blocks from the end of the parcel onto its last one. */
+static struct cmi_msg *load_carrier(struct msg_parcel *p)
+{
+	struct cmi_msg *m = p->block[--p->n];
+	const uint32_t most = carries_most(m), n = p->n < most ? p->n : most;
+
+	csd_unpoison_block(m);
+	p->n -= n;
+	m->size = n;
+	memcpy(carried(m), &p->block[p->n], n * sizeof(struct cmi_msg *));
+	return m;
+}
+
+/* Our last accesses of the blocks come before their owner's next use, because a push releases and
+ * the taking acquires. */
+static void parcel_send(struct pe *pe, int home)
+{
+	struct msg_parcel *p = &pe->pool.parcels[home];
+	struct cmi_msg *last = load_carrier(p), *first = last;
+
+	while (p->n) {
+		struct cmi_msg *m = load_carrier(p);
+
+		m->next = first;
+		first = m;
+	}
+	pe->pool.n_parcels--;
+	msg_stack_local_push_list(&pe->node->pes[home]->returns, first, last);
+}
+
+static __attribute__((noinline, cold)) void parcels_make(struct pe *pe)
+{
+	pe->pool.parcels = cmi_alloc_zero((size_t)pe->node->job->my_n_pes, sizeof *pe->pool.parcels,
+					  "messages of other threads");
+}
+
+/* Large blocks do not wait. */
+static void return_to(struct pe *pe, struct cmi_msg *m)
+{
+	const int home = m->home;
+	struct msg_parcel *p;
+
+	csd_poison(m);
+	if (CSD_UNLIKELY(!pe->pool.parcels))
+		parcels_make(pe);
+	p = &pe->pool.parcels[home];
+	pe->pool.n_parcels += p->n == 0;
+	p->block[p->n++] = m;
+	if (p->n == MSG_PARCEL || m->size_class >= MSG_FINE / 64)
+		parcel_send(pe, home);
+}
+
+void msg_pool_send_parcels_slow(struct pe *pe)
+{
+	for (int i = 0; i < pe->node->job->my_n_pes; i++)
+		if (pe->pool.parcels[i].n)
+			parcel_send(pe, i);
 }
 
 void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
@@ -178,14 +254,26 @@ void csd_msg_free_slow(struct pe *pe, struct cmi_msg *m)
 		cmi_give_back(pe->node->machine, m);
 	else if (m == &pe->pool.ask)
 		pool_trim_asked(pe);
+	else if (m->home != pe->local && m->origin == CMI_ORIGIN_POOL)
+		return_to(pe, m);
 	else if (m->home != pe->local)
-		return_to(pe->node->pes[m->home], m);
+		msg_stack_local_push(&pe->node->pes[m->home]->returns, m);
 	else if (m->origin == CMI_ORIGIN_WIRE)
 		cmi_release(pe->wire, m);
 	else if (m->origin == CMI_ORIGIN_STANDING)
 		standing_free(m);
 	else
 		csd_abort(pe, "a message was freed twice, or was never one (%p)", (void *)m);
+}
+
+static void unload_carrier(struct pe *pe, struct cmi_msg *m)
+{
+	const uint64_t n = m->origin == CMI_ORIGIN_POOL ? m->size : 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		cmi_own_line(carried(m)[i]);
+	for (uint64_t i = 0; i < n; i++)
+		csd_msg_free(pe, carried(m)[i]);
 }
 
 void msg_pool_take_returns_slow(struct pe *pe)
@@ -195,6 +283,7 @@ void msg_pool_take_returns_slow(struct pe *pe)
 	while (m) {
 		struct cmi_msg *next = m->next;
 
+		unload_carrier(pe, m);
 		csd_msg_free(pe, m);
 		m = next;
 	}

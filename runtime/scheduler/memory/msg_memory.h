@@ -39,6 +39,14 @@ static inline void msg_pool_take_returns(struct pe *pe)
 		msg_pool_take_returns_slow(pe);
 }
 
+/** Return the freed blocks of other PEs that wait for a full parcel. */
+void msg_pool_send_parcels_slow(struct pe *pe);
+static inline void msg_pool_send_parcels(struct pe *pe)
+{
+	if (CSD_UNLIKELY(pe->pool.n_parcels != 0))
+		msg_pool_send_parcels_slow(pe);
+}
+
 /* reclaim.c */
 bool pool_trim(struct pe *pe, bool must);  /* whether `taken` is smaller now */
 void pool_trim_asked(struct pe *pe);

@@ -114,6 +114,7 @@ bool pool_trim(struct pe *pe, bool must)
  * read it. It is cleared after the trim, for pool_await_others. */
 void pool_trim_asked(struct pe *pe)
 {
+	msg_pool_send_parcels(pe);
 	pool_trim(pe, false);
 	atomic_store_explicit(&pe->pool.asked, false, memory_order_release);
 }

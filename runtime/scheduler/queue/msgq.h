@@ -54,21 +54,4 @@ void msgq_random_end_delays(struct msgq_random *r);
 /* Bring late messages closer by this many looks: others had the core meanwhile. */
 void msgq_random_hurry(struct msgq_random *r, unsigned looks);
 
-/* inbox.c */
-void inbox_push(struct pe *to, struct cmi_msg *m);
-int inbox_take_slow(struct pe *pe);
-static inline int inbox_take(struct pe *pe)
-{
-	const struct cmi_msg *m = msg_stack_local_top(&pe->inbox);
-
-	if (CSD_LIKELY(!m))
-		return 0;
-	/* To take it, the inbox's line must come from the sender's core; meanwhile the message's first two
-	 * lines are fetched, the head for writing: a round trip of 8 bytes between threads takes 0.9 of
-	 * its time without, a barrier also (Intel Xeon). */
-	cmi_own_line(m);
-	__builtin_prefetch((const char *)m + CSD_CACHE_LINE);
-	return inbox_take_slow(pe);
-}
-
 #endif

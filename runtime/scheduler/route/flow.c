@@ -120,7 +120,7 @@ void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 	h->head.src_pe = pe->id;
 	h->bytes = bytes;
 	h->src_pe = src_pe;
-	inbox_push(by, &h->head);
+	inbox_send(pe, by, &h->head);
 }
 
 static void handled_arrived(struct pe *pe, struct cmi_msg *m)

@@ -3,7 +3,7 @@
 #ifndef CSD_ROUTE_H
 #define CSD_ROUTE_H
 
-#include "../queue/msgq.h"
+#include "../queue/inbox.h"
 
 /* handlers.c */
 
@@ -34,6 +34,7 @@ struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m); /* in checked mo
 								 * return another one */
 
 /* route_pe.c, hold.c, node_queue.c; these take the message, which is complete and counted */
+void route_register(struct node *node);
 void route_to_pe(struct pe *pe, int dst_pe, struct cmi_msg *m);
 void route_to_node(struct pe *pe, int node, struct cmi_msg *m);
 void hold_push(struct pe *pe, int to, struct cmi_msg *m);

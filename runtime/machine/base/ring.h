@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring.h: a ring of message slots between one writer and one reader in shared memory. A slot has
- * six cache lines, of which a message uses as many as it needs. The first line holds the tag that
- * tells the reader that the slot is full, so a small message crosses in one line:
+ * ring.h: a ring of message slots between one writer and one reader, two processes or threads. A
+ * slot has six cache lines, of which a message uses as many as it needs. The first line holds the
+ * tag that tells the reader that the slot is full, so a small message crosses in one line:
  *
  *   0      8      12     16                     64                               384
  *   +------+------+------+----------------------+---------- - - - ---------------+
@@ -38,13 +38,13 @@ enum {
 struct ring_slot {
 	_Atomic uint64_t tag;
 	int32_t prio;
-	uint32_t n_past;           /* share.c's: messages of the pair that were sent earlier, through the
-				    * stack */
+	uint32_t n_past;           /* share.c's and inbox.c's: messages of the pair that were sent earlier
+				    * in the other way */
 	unsigned char body[RING_BODY_MOST];
 };
 _Static_assert(sizeof(struct ring_slot) == RING_SLOT_BYTES, "slots lie on cache lines");
 
-/** In shared memory, zeroed, aligned to a cache line. */
+/** In memory of both, zeroed, aligned to a cache line. */
 struct ring {
 	/* Written by the reader, seldom read by the writer. */
 	_Atomic uint64_t n_read;   /* slots; those below may be written again */
