@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_multicast_nodes.c: between nodes a multicast is one message to each node with members, however many PEs and members that
- * node has. Messages are counted where they arrive from another node. The tables are written by hand as ckci would print
- * them.
+ * test_multicast_nodes.c: between nodes a multicast is one message to each node with members,
+ * however many PEs and members that node has. Messages are counted where they arrive from another
+ * node. The tables are written by hand as ckci would print them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,14 +83,20 @@ static void Main_quiet(void *self, void *payload)
 
 static const CkGenEntry main_entries[] = {
 	{ .name = "Main", .call = Main_new },
-	{ .name = "quiet", .call = Main_quiet, .reduced = Main_quiet, .flags = CKGEN_NOARGS | CKGEN_REDUCTION },
+	{ .name = "quiet", .call = Main_quiet, .reduced = Main_quiet,
+	  .flags = CKGEN_NOARGS | CKGEN_REDUCTION },
 };
 static const CkGenChare Main_table = {
-	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main), .entries = main_entries, .n_entries = 2
+	.name = "Main", .kind = CKGEN_MAINCHARE, .bytes = sizeof(struct Main),
+	.entries = main_entries, .n_entries = 2
 };
-static const CkGenEntry cell_entries[] = { { .name = "Cell", .call = Cell_new }, { .name = "note", .call = Cell_note } };
+static const CkGenEntry cell_entries[] = {
+	{ .name = "Cell", .call = Cell_new },
+	{ .name = "note", .call = Cell_note },
+};
 static const CkGenChare Cell_table = {
-	.name = "Cell", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Cell), .entries = cell_entries, .n_entries = 2
+	.name = "Cell", .kind = CKGEN_ARRAY, .nd = 1, .bytes = sizeof(struct Cell),
+	.entries = cell_entries, .n_entries = 2
 };
 static const CkGenChare *const chares[] = { &Main_table, &Cell_table };
 static const CkGenModule module = { .name = "nodes", .chares = chares, .n_chares = 2 };
