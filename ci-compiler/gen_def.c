@@ -205,30 +205,69 @@ static void stub(struct ci_out *o, const struct ci_chare *c, const struct ci_ent
 	ci_put(o, ", ck_o);\n}\n\n");
 }
 
-/* For gen_opens: a call of one element without options queues the message first and fills it then. */
-static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+/* The head of a stub, or of a part of it, with the parameters of ck_send_X_f. */
+static void send_head(struct ci_out *o, const char *what, const struct ci_chare *c,
+				const struct ci_entry *e)
 {
-	const bool batch = e->attrs & CI_AGGREGATE;
-
-	ci_put(o, "void ck_send_%s_%s(uint64_t ck_id, int ck_x", c->name, e->name);
+	ci_put(o, "%s_%s_%s(uint64_t ck_id, int ck_x", what, c->name, e->name);
 	gen_params(o, e, ", ");
 	ci_put(o, ")\n{\n");
+}
+
+static void fill_payload(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
+				const char *payload_)
+{
+	if (e->params == NULL)
+		return;
+	ci_put(o, "\tck_fill_%s_%s(%s", c->name, e->name, payload_);
+	gen_args(o, e, ", ");
+	ci_put(o, ");\n");
+}
+
+/* For gen_opens: a call of one element without options queues the message first and fills it
+ * then. */
+static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	send_head(o, "void ck_send", c, e);
 	inline_call(o, c, e, true);
-	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_open%s(&ck_chare_%s, ck_id, ck_x, %d%s, ",
-	       batch ? "Aggregate" : "", c->name, e->number, gen_seen(e));
-	if (e->params != NULL && batch)
-		ci_put(o, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s));\n\n",
-		       c->name, e->name, c->name, e->name);
-	else if (e->params != NULL)
+	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_open(&ck_chare_%s, ck_id, ck_x, %d%s, ", c->name,
+		e->number,
+	       gen_seen(e));
+	if (e->params != NULL)
 		ci_put(o, "sizeof(struct ck_args_%s_%s));\n\n", c->name, e->name);
 	else
-		ci_put(o, "0%s);\n\n", batch ? ", 1" : "");
-	if (e->params != NULL) {
-		ci_put(o, "\tck_fill_%s_%s(ck_c.payload", c->name, e->name);
-		gen_args(o, e, ", ");
-		ci_put(o, ");\n");
-	}
-	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close%s(ck_c);\n}\n\n", batch ? "Aggregate" : "");
+		ci_put(o, "0);\n\n");
+	fill_payload(o, c, e, "ck_c.payload");
+	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n");
+}
+
+/* [aggregate]: if the batch is known, the call is added to it. All else is a function of its own,
+ * for which the usual call would save registers. */
+static void batch_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	const char *shape = e->params == NULL ? "0, 1" :
+		ci_fmt(o->ci, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s)", c->name,
+		       e->name, c->name, e->name);
+
+	send_head(o, "static __attribute__((noinline)) void ck_begin", c, e);
+	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_openAggregate(&ck_chare_%s, ck_id, ck_x, %d, %s);\n\n",
+		c->name,
+	       e->number, shape);
+	fill_payload(o, c, e, "ck_c.payload");
+	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_closeAggregate(ck_c);\n}\n\n");
+
+	send_head(o, "void ck_send", c, e);
+	ci_put(o, "\tCkGenBatch *const ck_b = CkGen_batchOf(ck_id, ck_x, %d, %s);\n\tvoid *ck_m;\n\n"
+	       "\tif (ck_b == NULL) {\n\t\tck_begin_%s_%s(ck_id, ck_x", e->number, shape, c->name,
+		e->name);
+	gen_args(o, e, ", ");
+	ci_put(o, ");\n\t\treturn;\n\t}\n");
+	ci_put(o, "\tck_m = CkGen_itemAppend(ck_b, (uint32_t)ck_x, CkGen_itemKind(%d, %s));\n", e->number,
+		shape);
+	fill_payload(o, c, e, "ck_m");
+	if (e->params == NULL)
+		ci_put(o, "\t(void)ck_m;\n");
+	ci_put(o, "\tif (ck_b->at == ck_b->stop)\n\t\tCkGen_sendBatch(ck_b);\n}\n\n");
 }
 
 static void callback(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e,
@@ -324,7 +363,7 @@ static void stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_en
 	if (e->attrs & CI_LOCAL)
 		local_stub(o, c, e);
 	if (gen_opens(c, e))
-		open_stub(o, c, e);
+		(e->attrs & CI_AGGREGATE ? batch_stub : open_stub)(o, c, e);
 	if (gen_prepares(c, e))
 		gen_prepare(o, c, e);
 	for (const struct gen_form *f = gen_forms(c); f->proxy != NULL && gen_has_stub(e); f++)
@@ -611,12 +650,45 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, " %s},\n", function(o->ci, e->attrs & CI_COUNT, "&ck_counted", c, e));
 }
 
+/* The loop over the calls of a batch, in which the C compiler can inline the handler. */
+static void handle_all(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static uint32_t ck_all_%s_%s(const CkGenCalls *ck_calls)\n{\n"
+	       "\tCkGenCalls ck_c = *ck_calls;\n\n\twhile (CkGen_nextCall(&ck_c))\n"
+	       "\t\tck_call_%s_%s(ck_c.self, ck_c.payload);\n\treturn ck_c.n;\n}\n\n", c->name, e->name,
+	       c->name, e->name);
+}
+
+static bool has_all(const struct ci_chare *c, const struct ci_entry *e)
+{
+	return (e->attrs & CI_AGGREGATE) && gen_is_call_plain(c, e);
+}
+
+/* The table of these functions by entry. False: there is none. */
+static bool all_table(struct ci_out *o, const struct ci_chare *c)
+{
+	bool any = false;
+
+	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
+		if (has_all(c, e))
+			handle_all(o, c, e);
+		any |= has_all(c, e);
+	}
+	if (!any)
+		return false;
+	ci_put(o, "static const CkGenAll ck_all_%s[] = {\n", c->name);
+	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
+		ci_put(o, "\t%s,\n", function(o->ci, has_all(c, e), "ck_all", c, e));
+	ci_put(o, "};\n");
+	return true;
+}
+
 static void chare_table(struct ci_out *o, const struct ci_chare *c)
 {
 	static const char *const kinds[] = {
 		"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP", "CKGEN_CHARE", "CKGEN_NODEGROUP"
 	};
-	const bool bodies = gen_bodies(o, c);
+	const bool bodies = gen_bodies(o, c), all = all_table(o, c);
 	int n = 0, resume = 0;
 
 	ci_put(o, "static const CkGenEntry ck_entries_%s[] = {\n", c->name);
@@ -632,9 +704,11 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %s, %d\n};\n\n", c->name, n, c->index.text != NULL ?
+	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %s, %d, %s\n};\n\n", c->name, n,
+		c->index.text != NULL ?
 	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0", gen_chare_pup(o->ci, c),
-	       gen_chare_padding(o->ci, c), gen_chare_arrived(o->ci, c), resume);
+	       gen_chare_padding(o->ci, c), gen_chare_arrived(o->ci, c), resume,
+	       all ? ci_fmt(o->ci, "ck_all_%s", c->name) : "NULL");
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)

@@ -31,6 +31,10 @@ enum { SUM_UNSORTED, SUM_KEYS, SUM_LOW, SUM_HIGH, N_SUMS };
  * fewer cost one more call per piece. */
 enum { PIECE = 512 };
 
+/* Calls for one PE that travel together. As many as the runtime collects by itself, 512, took a
+ * twelfth more time; twice as many as these did not take less. */
+enum { BATCH = 1024 };
+
 struct edge {
 	long n;
 	uint32_t first, last;
@@ -68,6 +72,7 @@ void Part_on_new(Part *self)
 	need(keys_make(&self->input, seed, keys, Part_thisIndex(self), n_parts));
 	self->splitters = malloc((size_t)n_parts * sizeof *self->splitters);
 	need(self->splitters);
+	CkSetAggregation(BATCH, BATCH * sizeof(uint64_t));
 }
 
 /* Keys may come from here on, because another part may get its splitters earlier than this one. */
@@ -91,11 +96,12 @@ void Part_on_some(Part *self)
 {
 	long end = self->at + PIECE < self->input.n ? self->at + PIECE : self->input.n;
 
-	for (; self->at < end; self->at++) {
-		uint32_t key = self->input.v[self->at];
+	for (long i = self->at; i < end; i++) {
+		uint32_t key = self->input.v[i];
 
 		Part_take(Part_at(parts, keys_bucket(key, self->splitters, (int)n_parts - 1)), key);
 	}
+	self->at = end;
 	if (end < self->input.n)
 		Part_some(Part_thisElement(self));
 	else

@@ -47,9 +47,6 @@ enum {
 	 * receiver, and the block stays in the sender's cache. Not if memory is short: a copy never waits
 	 * for space, a new block does. */
 	COPY_BELOW = 4,
-	/* Bytes: the receiver prefetches the batch this far ahead of the current call. A call in a stream
-	 * then took 4.2 ns instead of 5.5. */
-	AHEAD = 256,
 };
 
 /* The flags that an entry may have if its handler can be called in place, and if its calls can be
@@ -82,6 +79,7 @@ struct agg_to {
 /** The batches of one PE. */
 struct aggregator {
 	struct agg_to **to;       /* [n_pes]; NULL until the first call for that PE */
+	CkGenBatch *by_place[CKGEN_BATCHES]; /* for stubs: CkGen_batches_ */
 	struct agg_to *list, **tail; /* those that may have calls to send */
 	bool marked;              /* the mark is in the queue */
 	uint32_t turns;           /* of the queue, since the last flush */
@@ -98,9 +96,11 @@ static inline struct aggregator *agg_of(const struct pe *pe)
 	return ck_state(pe, PART_AGGREGATE);
 }
 
+/* Never written: no call is of collection 0. */
 static const CkGenBatch nothing;
-#define NOTHING ((CkGenBatch *)(uintptr_t)&nothing) /* never written: no call is of collection 0 */
-__thread CkGenBatch *CkGen_batch_ = NOTHING;
+#define NOTHING ((CkGenBatch *)(uintptr_t)&nothing)
+static CkGenBatch *const all_nothing[CKGEN_BATCHES] = { [0 ... CKGEN_BATCHES - 1] = NOTHING };
+__thread CkGenBatch *const *CkGen_batches_ = all_nothing;
 
 /* ---- how much ------------------------------------------------------------------------------- */
 
@@ -160,6 +160,7 @@ static void aggregate_pe_start(struct pe *pe)
 	const struct agg_limits *l = ck_node_state(pe->node, PART_AGGREGATE);
 
 	agg_of(pe)->tail = &agg_of(pe)->list;
+	memcpy(agg_of(pe)->by_place, all_nothing, sizeof all_nothing);
 	agg_of(pe)->batch.flags = CK_ENV_SPECIAL; /* CkKeepMsg must see that it is no message */
 	set_limits(pe, l);
 }
@@ -174,7 +175,7 @@ static void aggregate_pe_stop(struct pe *pe)
 		free(a->to[i]);
 	}
 	free(a->to);
-	CkGen_batch_ = NOTHING;
+	CkGen_batches_ = all_nothing;
 }
 
 static struct agg_to *to_pe(struct pe *pe, int dst)
@@ -447,12 +448,13 @@ static struct agg_to *run_for(struct pe *pe, struct collection *c, uint64_t plac
 		open_run(pe, to, c, kind);
 		note_neighbours(to, c, place);
 	}
-	CkGen_batch_ = &to->open;
+	agg_of(pe)->by_place[place % CKGEN_BATCHES] = &to->open;
+	CkGen_batches_ = agg_of(pe)->by_place;
 	return to;
 }
 
-/* For a call to another PE or of another entry than the last call, or one that cannot join a batch.
- * The stub itself appends the item, because all of `kind` is constant there. */
+/* For a call to another PE or of another entry than the last one with such a place, or one that
+ * cannot be batched. The stub itself appends the item, because all of `kind` is constant there. */
 CkGenBatch *CkGen_batchFor(uint64_t id, int x, uint64_t kind)
 {
 	struct pe *pe = ck_self_in("an [aggregate] entry");
@@ -469,15 +471,19 @@ CkGenOpen CkGen_openAlone(const CkGenChare *chare, uint64_t id, int x, int entry
 	return CkGen_open(chare, id, x, entry, bytes);
 }
 
-/* The last call has filled its batch, or is sent by itself. */
+void CkGen_sendBatch(CkGenBatch *b)
+{
+	flush_one(ck_self(), (struct agg_to *)(void *)b);
+}
+
 void CkGen_closeAggregate(CkGenOpen call)
 {
 	if (call.away > 0)
 		CkGen_close(call);
 	else
-		flush_one(ck_self(), (struct agg_to *)(void *)CkGen_batch_);
+		CkGen_sendBatch((CkGenBatch *)(uintptr_t)-call.away);
 }
-_Static_assert(offsetof(struct agg_to, open) == 0, "CkGen_batch_ points to a struct agg_to");
+_Static_assert(offsetof(struct agg_to, open) == 0, "a stub's batch is the head of a struct agg_to");
 
 /* A call that the stub has packed already: of variable size, or of an element in several
  * dimensions. A call with options is sent by itself. */
@@ -570,13 +576,19 @@ static inline void call_in_place(struct pe *pe, struct ck_obj *obj, uint32_t ent
 	call(self_of(obj), (void *)(uintptr_t)payload);
 }
 
+/* Whether its handler can be called in place. */
+static bool is_plain(const CkGenEntry *e)
+{
+	return !(e->flags & ~(uint32_t)PLAIN) && e->least != UINT32_MAX;
+}
+
+/* A call that is not found by its place alone, or needs more than its handler. */
 static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct collection *c,
 						    const struct run *run, int src_pe,
 						    uint64_t place, const void *payload)
 {
 	const CkGenEntry *e = &c->entries[run->entry];
-	bool plain = !(e->flags & ~(uint32_t)PLAIN) && run->entry < c->n_entries && e->least != UINT32_MAX;
-	struct ck_obj *obj = plain ? coll_find(c, place) : NULL;
+	struct ck_obj *obj = is_plain(e) && run->entry < c->n_entries ? coll_find(c, place) : NULL;
 
 	agg_of(pe)->item_bytes = CkGen_itemBytes(run->shape);
 	if (obj)
@@ -585,37 +597,76 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 		deliver_as_message(pe, e, run, src_pe, place, payload);
 }
 
-/* The loop reads n_here and n_entries for each item, because a handler may change them. They are 0
- * where more is needed than to call the handler (element_arrived). */
-static void deliver_run(struct pe *pe, const struct collection *c, const struct run *run,
-			int src_pe)
+/* As ckci prints it, for handlers that are observed. */
+static uint32_t call_all(const CkGenCalls *calls, CkGenCall call)
 {
-	const char *item = (const char *)(run + 1);
-	uint32_t lead = run_lead(run), stride = run_stride(run), entry = run->entry;
-	uint64_t place = c->first;
+	CkGenCalls c = *calls;
 
-	if (CSD_UNLIKELY(entry >= (uint32_t)c->type->n_entries))
-		csd_abort(pe, "a batch calls entry %u of %s; it has %d", entry, c->type->name,
-			  c->type->n_entries);
-	CkGenCall call = c->entries[entry].call;
-	const uint32_t least = c->type->entries[entry].least;
-	bool plain = !(c->type->entries[entry].flags & ~(uint32_t)PLAIN) && least != UINT32_MAX;
+	while (CkGen_nextCall(&c))
+		call(c.self, c.payload);
+	return c.n;
+}
 
-	if (CSD_UNLIKELY(plain && sizeof(struct ck_env) + CkGen_itemBytes(run->shape) < least))
+static void check_run(struct pe *pe, const CkGenChare *type, const struct run *run, int src_pe)
+{
+	const uint32_t bytes = CkGen_itemBytes(run->shape);
+
+	if (CSD_UNLIKELY(run->entry >= (uint32_t)type->n_entries))
+		csd_abort(pe, "a batch calls entry %u of %s; it has %d", run->entry, type->name, type->n_entries);
+	if (CSD_UNLIKELY(is_plain(&type->entries[run->entry]) &&
+			 sizeof(struct ck_env) + bytes < type->entries[run->entry].least))
 		csd_abort(pe, "a batch from PE %d calls entry %u of %s with %u bytes, which are too few", src_pe,
-			  entry, c->type->name, CkGen_itemBytes(run->shape));
+			  run->entry, type->name, bytes);
+}
 
+/* The calls that need no more than their handler, from the first one on. Returns how many are
+ * left. */
+static uint32_t call_usual(const struct collection *c, const CkGenCalls *calls)
+{
+	const CkGenAll all = c->type->all ? c->type->all[calls->entry] : NULL;
+
+	if (!is_plain(&c->type->entries[calls->entry]))
+		return calls->n;
+	if (CSD_LIKELY(c->entries == c->type->entries && all))
+		return all(calls);
+	return call_all(calls, c->entries[calls->entry].call);
+}
+
+/* The others that follow: all, if elements are not found by their place. Handlers may change
+ * that. */
+static void call_unusual(struct pe *pe, const struct collection *c, const struct run *run,
+				CkGenCalls *calls,
+			 int src_pe)
+{
+	do {
+		const uint64_t place = calls->lead ? *(const uint32_t *)(const void *)calls->at : calls->place;
+
+		deliver_other(pe, c, run, src_pe, place, calls->at + calls->lead);
+		calls->at += calls->stride;
+	} while (--calls->n > 0 && (c->n_here == 0 || calls->entry >= c->n_entries));
+}
+
+static CkGenCalls calls_of(struct pe *pe, const struct collection *c, const struct run *run)
+{
+	return (CkGenCalls){
+		.coll = (const CkGenCollection *)c, .now = (CkGenNow *)&ck_of(pe)->now,
+		.batch = &agg_of(pe)->batch, .item = &agg_of(pe)->item, .at = (const char *)(run + 1),
+		.place = c->first, .n = run->n, .entry = run->entry, .lead = run_lead(run),
+		.stride = run_stride(run),
+	};
+}
+
+static void deliver_run(struct pe *pe, const struct collection *c, const struct run *run,
+				int src_pe)
+{
+	CkGenCalls calls = calls_of(pe, c, run);
+	const char *end = calls.at + (size_t)calls.n * calls.stride;
+
+	check_run(pe, c->type, run, src_pe);
 	agg_of(pe)->item_bytes = CkGen_itemBytes(run->shape);
-	for (uint32_t n = run->n; n--; item += stride) {
-		if (lead)
-			place = *(const uint32_t *)(const void *)item;
-		uint64_t at = place - c->first;
-
-		__builtin_prefetch(item + AHEAD);
-		if (CSD_LIKELY(at < c->n_here && entry < c->n_entries && plain))
-			call_in_place(pe, c->elems[at], entry, call, item + lead);
-		else
-			deliver_other(pe, c, run, src_pe, place, item + lead);
+	while ((calls.n = call_usual(c, &calls)) > 0) {
+		calls.at = end - (size_t)calls.n * calls.stride;
+		call_unusual(pe, c, run, &calls, src_pe);
 	}
 	ck_of(pe)->now.obj = NULL;
 }

@@ -130,6 +130,7 @@ struct collection {
 _Static_assert(offsetof(CkGenCollection, n_line) == offsetof(struct collection, n_line) &&
 	       offsetof(CkGenCollection, elems) == offsetof(struct collection, elems) &&
 	       offsetof(CkGenCollection, type) == offsetof(struct collection, type) &&
+	       offsetof(CkGenCollection, n_entries) == offsetof(struct collection, n_entries) &&
 	       offsetof(CkGenObj, extra) == offsetof(struct ck_obj, extra) && CKGEN_EXTRA == OBJ_EXTRA,
 	       "stubs look into them");
 
