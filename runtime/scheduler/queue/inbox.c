@@ -210,9 +210,8 @@ static void value_arrived(struct pe *pe, const struct inbox_in *in, const struct
 	const size_t size = ring_size(tag);
 	struct cmi_msg *m = csd_msg_alloc_copy(pe, size);
 
-	m->handler = ring_handler(tag);
-	m->flags = ring_flags(tag);
-	m->src_pe = in->src_pe;
+	/* One store, as in share.c's slot_arrived. */
+	m->route = ring_route(tag) | (uint64_t)(uint32_t)in->src_pe << 32;
 	m->prio = slot->prio;
 	ring_copy(m + 1, slot->body, size - sizeof *m);
 	msgq_push(&pe->queue, m);
