@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * named_sets: a line of cells, each of which puts into all cells at most REACH away, itself included,
- * and moves at random. Their channels are two sets, used in turn: Cell_on_even and Cell_on_odd run
- * once for all channels of a cell, which are three to five. A step is the closed formula of main, so
- * a lost, doubled or early run is found. `named_sets [seed [steps [percent of moves [words [cells]]]]]`.
+ * named_sets: a line of cells, each of which puts into all cells at most REACH away, itself
+ * included, and moves at random. Their channels are two sets, used in turn: Cell_on_even and
+ * Cell_on_odd run once for all channels of a cell, which are three to five. A step is the closed
+ * formula of main, so a lost, doubled or early run is found.
+ * `named_sets [seed [steps [percent of moves [words [cells]]]]]`.
  */
 #include "check.h"
 #include "ckchannel.h"

@@ -558,13 +558,19 @@ CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_en
 	return needs_handler_only(pe, c, env) ? checked_call(pe, c, env) : NULL;
 }
 
-void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
+/* The message stays the caller's. */
+static inline void run_lent(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
 	ck_of(pe)->shared = true;
 	run_call(pe, obj, env->entry, call, env);
 	ck_of(pe)->shared = false;
 	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
 		call_node_of(pe->node)->behind(pe, obj);
+}
+
+void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
+{
+	run_lent(pe, obj, env, call);
 }
 
 /* The same for each, without asking again. */
@@ -579,13 +585,8 @@ static __attribute__((noinline)) void run_shared(struct pe *pe, struct collectio
 	while (objs < end) {
 		struct ck_obj *obj = *objs++;
 
-		if (CSD_UNLIKELY(!obj))
-			continue;
-		ck_of(pe)->shared = true;
-		run_call(pe, obj, env->entry, call, env);
-		ck_of(pe)->shared = false;
-		if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
-			call_node_of(pe->node)->behind(pe, obj);
+		if (CSD_LIKELY(obj != NULL))
+			run_lent(pe, obj, env, call);
 	}
 	call_coll_of(c)->walks--;
 	env_unref(pe, env);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sets.c: [arrival, count(n)]: the receiving ends of one entry of an element are a set: the function
- * runs once for n arrivals. A member is a receiving end like any other, and is joined, stopped and
- * moved as those are. The set has nothing that moves with the element: which members have arrived
- * in the round goes along with each of them, and how many that are follows from it.
+ * sets.c: [arrival, count(n)]: the receiving ends of one entry of an element are a set, whose
+ * function runs once for n arrivals. A member is a receiving end like any other, and is joined,
+ * stopped and moved as those are. The set has nothing that moves with the element: which members
+ * have arrived in the round goes along with each of them, and how many that are follows from it.
  */
 #include "named_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -48,9 +48,10 @@ static __attribute__((noinline, cold)) void came_twice(struct pe *pe, const CkCh
 {
 	char name[END_NAME_MAX];
 
-	csd_abort(pe, "%s: a second put before the others of its set have arrived; arm the set by %s_%s_ready, "
-		  "in its function or after it",
-		  end_describe(pe, c, name, sizeof name), c->of->obj->coll->type->name, entry_of(c)->name);
+	csd_abort(pe, "%s: a second put before the others of its set have arrived; arm the set by "
+		  "%s_%s_ready, in its function or after it",
+		  end_describe(pe, c, name, sizeof name), c->of->obj->coll->type->name,
+		  entry_of(c)->name);
 }
 
 /* The function may destroy all members, and the set with them. */
