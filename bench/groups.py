@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
           "many", "migrate", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
-          "crowd", "growth", "torn", "grain", "parts")
+          "crowd", "waiting", "growth", "torn", "grain", "parts")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
 
@@ -268,6 +268,16 @@ class Builder:
             jobs += [self.one_mpi(m, "crowd", *args, n=n, patience=60, series=m)
                      for m in ("openmpi", "mpich")]
         return Group("crowd", jobs, rounds=3, cores_matter=False)
+
+    def waiting(self):
+        """What PEs take that wait for one that computes."""
+        jobs = []
+        for n in [2, 4] if self.smoke else [2, 4, 8]:
+            args = ["--smoke"] if self.smoke else []
+            jobs += [self.ckrun("bench/waiting", *args, n=n, threads=kind == "threads", series=kind)
+                     for kind in ("processes", "threads")]
+            jobs += [self.one_mpi(m, "waiting", *args, n=n, series=m) for m in ("openmpi", "mpich")]
+        return Group("waiting", jobs, cores_matter=False)
 
     def growth(self):
         """What a node costs in a job of 2, 4, 8, ... nodes: real ones, as many threads, and simulated
