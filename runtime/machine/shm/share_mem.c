@@ -371,7 +371,7 @@ const void *share_ptr(const struct share *s, uint64_t ref)
 
 bool share_fits(const struct share *s, uint64_t ref, size_t bytes)
 {
-	uint64_t room;
+	uint64_t room = 0;
 
 	return s->any && share_has(s, ref, &room) && bytes <= room;
 }
