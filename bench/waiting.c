@@ -7,8 +7,8 @@
  *	ckrun -n 4 --ppn 4 build/bench/waiting      4 threads of one process
  *
  * Options: --ms n (of computing, default 2000), --smoke.
- * Prints `waiting-processes PEs seconds s` or `waiting-threads ...`: user and system time of a PE that
- * waits, the mean of all, for one second of waiting. With its helper threads if it is a process.
+ * Prints `waiting-processes PEs seconds s` or `waiting-threads ...`: user and system time of a PE
+ * that waits, the mean of all, for one second of waiting. A process has its helper threads with it.
  */
 #include <string.h>
 #include <time.h>

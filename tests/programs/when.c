@@ -11,8 +11,9 @@
 #include "when.decl.h"
 
 enum { CELLS = 9, TURNS = 36, EXTRA = 20, ITERS = 12, WIDTH = 30, ROUNDS = 5, GATES = 6 };
+enum { STEPS = 8 };
 
-struct Main { bool open, asked; int n_gate, n_done; };
+struct Main { bool open, asked, stepped; int n_gate, n_done; };
 struct Cell {
 	int turn, n_array, n_note, last_note, n_after, n_slow, n_reduced, n_started;
 	bool over;
@@ -21,6 +22,7 @@ struct Cell {
 struct Wave { int iter, n_in, n_started; double sum; };
 struct Member { int round, n_in; };
 struct Branch { int round, n_in; };
+struct Batch { int n_steps, n_held; bool open; };
 
 static void all_done(void)
 {
@@ -235,6 +237,27 @@ void Branch_on_all(Branch *self, int round, int pe)
 		CkContributeBarrier(self, Main_cb_done(mainProxy));
 }
 
+/* ---- a batch of calls ------------------------------------------------------------------ */
+
+void Batch_on_new(Batch *self) { self->open = false; }
+
+/* A call of a batch makes the condition of one that waits true. That is handled before the next
+ * call of the batch. */
+void Batch_on_step(Batch *self)
+{
+	CHECK_EQ(self->n_held, self->n_steps > STEPS / 2);
+	if (self->n_steps == STEPS / 2)
+		self->open = true;
+	if (++self->n_steps == STEPS)
+		CkContributeBarrier(self, Main_cb_stepped(mainProxy));
+}
+
+void Batch_on_held(Batch *self)
+{
+	CHECK(self->open);
+	self->n_held++;
+}
+
 /* ---- main --------------------------------------------------------------------------------------------------- */
 
 void Main_on_open(Main *self)
@@ -259,6 +282,18 @@ void Main_on_done(Main *self)
 	CkStartQD(Main_cb_quiet(mainProxy));
 }
 
+void Main_on_stepped(Main *self)
+{
+	self->stepped = true;
+}
+
+static void step_all(void)
+{
+	for (int i = 0; i < STEPS; i++)
+		for (int pe = 0; pe < CkNumPes(); pe++)
+			Batch_step(Batch_at(batches, pe));
+}
+
 /* First with the calls still waiting, then with all made. */
 void Main_on_quiet(Main *self)
 {
@@ -266,10 +301,12 @@ void Main_on_quiet(Main *self)
 		CHECK_EQ(self->n_gate, 0);
 		self->asked = true;
 		Main_open(mainProxy);
+		step_all();
 		CkStartQD(Main_cb_quiet(mainProxy));
 		return;
 	}
 	CHECK_EQ(self->n_gate, GATES);
+	CHECK(self->stepped);
 	CkPrintf("when: %d cells on %d PEs\n", CELLS, CkNumPes());
 	for (int i = 0; i < 3; i++) /* these wait for ever */
 		Cell_turn_all(cells, -1, 0);
@@ -286,6 +323,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	members = Member_ckNew();
 	Cell_start_all(cells);
 	Wave_start_all(waves);
+	batches = Batch_ckNew(CkDims(CkNumPes()));
+	Batch_held_all(batches);
 }
 
 #include "when.def.h"

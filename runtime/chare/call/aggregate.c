@@ -635,11 +635,11 @@ static uint32_t call_usual(const struct collection *c, const CkGenCalls *calls)
 /* The others that follow: all, if elements are not found by their place. Handlers may change
  * that. */
 static void call_unusual(struct pe *pe, const struct collection *c, const struct run *run,
-				CkGenCalls *calls,
-			 int src_pe)
+			 CkGenCalls *calls, int src_pe)
 {
 	do {
-		const uint64_t place = calls->lead ? *(const uint32_t *)(const void *)calls->at : calls->place;
+		const uint64_t place = calls->lead ? *(const uint32_t *)(const void *)calls->at :
+						     calls->place;
 
 		deliver_other(pe, c, run, src_pe, place, calls->at + calls->lead);
 		calls->at += calls->stride;
@@ -657,7 +657,7 @@ static CkGenCalls calls_of(struct pe *pe, const struct collection *c, const stru
 }
 
 static void deliver_run(struct pe *pe, const struct collection *c, const struct run *run,
-				int src_pe)
+			int src_pe)
 {
 	CkGenCalls calls = calls_of(pe, c, run);
 	const char *end = calls.at + (size_t)calls.n * calls.stride;
