@@ -2,7 +2,7 @@
 /*
  * completion: cascades of calls with a fan-out that follows from a seed, so that their sizes are
  * known. When a detector reports the end of a cascade, every call of it must have been counted:
- *	- while other calls go on without end, so that the job is never quiet,
+ *	- while other calls go on all the time, so that the job is never quiet,
  *	- with several detections at a time, and one after the other on each detector,
  *	- also where producers begin before anybody has called CkCompletionStart.
  * The last detection lacks one producer. Meanwhile the job gets quiet, so the detector sends nothing.
@@ -86,10 +86,13 @@ void Node_on_roots(Node *self, int which, CkCompletion c, uint64_t seed, int fir
 	CkCompletionDone(c);
 }
 
-/* Calls that have nothing to do with the detection, for ever. */
+/* Calls that have nothing to do with the detections, until these are over. A job that has lost one of their calls would
+ * never end: after NOISE_S seconds it may get quiet, so that the watchdog tells. */
+enum { NOISE_S = 8 };
+
 void Node_on_noise(Node *self, int id)
 {
-	if (!self->hushed)
+	if (!self->hushed && CkWallTimer() < NOISE_S)
 		Node_noise(Node_at(nodes, (CkMyPe() + 1) % CkNumPes()), id);
 }
 
