@@ -86,8 +86,9 @@ void Node_on_roots(Node *self, int which, CkCompletion c, uint64_t seed, int fir
 	CkCompletionDone(c);
 }
 
-/* Calls that have nothing to do with the detections, until these are over. A job that has lost one of their calls would
- * never end: after NOISE_S seconds it may get quiet, so that the watchdog tells. */
+/* Calls that have nothing to do with the detections, until these are over. A job that has lost one
+ * of their calls would never end: after NOISE_S seconds it may get quiet, so that the watchdog
+ * tells. */
 enum { NOISE_S = 8 };
 
 void Node_on_noise(Node *self, int id)
