@@ -36,8 +36,8 @@ step-number-instructions 404
 step-overlap-instructions 888
 step-both-instructions 945
 step-brief-instructions 775
-fine-put-instructions 185
-fine-hop-instructions 285
+fine-put-instructions 167
+fine-hop-instructions 267
 fine-inline-instructions 75
 fine-values-instructions 72
 fine-section-instructions 134

@@ -85,6 +85,7 @@ static const char *receiver_waits(const struct direct_channel_hot *hot)
 	case CHANNEL_ARMED:
 		return "waits for";
 	case CHANNEL_FIRED:
+	case CHANNEL_FOUND:
 		return "will run the function of";
 	case CHANNEL_MARKED:
 		return direct_unseen_put(hot) ? "is marked and not polled (CkDirect_readyPollQ), but has"

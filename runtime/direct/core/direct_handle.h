@@ -45,15 +45,10 @@ struct direct_handle {
 	int32_t sender_pe;            /* -1: the receiver's copy, or not bound yet */
 	uint32_t sender;              /* number of the sending end on that PE */
 	uint32_t sender_generation;
-	union {
-		struct {
-			bool here;    /* the receiving end is on the same PE */
-			uint8_t mode; /* enum direct_mode */
-			bool strided; /* by assocLocalStrided */
-			uint8_t spare;
-		};
-		uint32_t kind;        /* all of these: direct_kind_here */
-	};
+	bool here;                    /* the receiving end is on the same PE */
+	uint8_t mode;                 /* enum direct_mode */
+	bool strided;                 /* by assocLocalStrided */
+	uint8_t spare;
 	uint64_t bytes;
 	union {
 		uint64_t oob;
@@ -76,14 +71,6 @@ struct direct_handle {
 } __attribute__((may_alias));     /* lies in the uint64_t array of CkDirectHandle */
 _Static_assert(sizeof(struct direct_handle) == sizeof(CkDirectHandle), "wire format");
 _Static_assert(offsetof(struct direct_handle, recv_addr) == 64, "a put reads what is before");
-
-/** The kind of a handle to a channel of the same PE, with its data in one piece. A constant. */
-static inline uint32_t direct_kind_here(enum direct_mode mode)
-{
-	const struct direct_handle h = { .here = true, .mode = (uint8_t)mode };
-
-	return h.kind;
-}
 
 static inline struct direct_handle *direct_open(CkDirectHandle *h)
 {

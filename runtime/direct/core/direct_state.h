@@ -52,7 +52,7 @@ enum {
 struct direct_rung {
 	struct direct_channel_hot **item; /* [cap]; item[head % cap] is the first */
 	uint32_t head, tail;              /* they only grow, and wrap */
-	uint32_t cap;                     /* 0, or a power of 2 >= all channels */
+	uint32_t mask;                    /* cap - 1; cap is a power of 2, and at least all channels */
 };
 
 /** A PE's channels. Only this PE touches it. */

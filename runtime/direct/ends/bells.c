@@ -89,7 +89,7 @@ rung_early(struct pe *pe, int sender, uint32_t number, const struct direct_chann
 
 	if (hot) {
 		/* The puts consumed, the one that arrived in time, this one. */
-		one_waits = hot->state == CHANNEL_FIRED || hot->state == CHANNEL_MARKED;
+		one_waits = hot->state != CHANNEL_CONSUMED && hot->state != CHANNEL_ARMED;
 		id.iteration = direct_rest(hot)->iteration + one_waits + 1;
 	}
 	direct_unexpected(pe, id, hot);

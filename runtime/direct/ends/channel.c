@@ -13,19 +13,19 @@
 static void reserve_rung(struct direct_rung *r, uint32_t n)
 {
 	struct direct_channel_hot **item;
-	uint32_t cap = r->cap ? r->cap : DIRECT_BLOCK;
+	uint32_t cap = r->item ? r->mask + 1 : DIRECT_BLOCK;
 
-	if (n <= r->cap)
+	if (r->item && n <= cap)
 		return;
 	while (cap < n)
 		cap *= 2;
 	item = cmi_alloc(cap * sizeof(struct direct_channel_hot *), "channels");
 	/* The same counters name the same entries under the new mask. */
 	for (uint32_t i = r->head; i != r->tail; i++)
-		item[i & (cap - 1)] = r->item[i & (r->cap - 1)];
+		item[i & (cap - 1)] = r->item[i & r->mask];
 	free(r->item);
 	r->item = item;
-	r->cap = cap;
+	r->mask = cap - 1;
 }
 
 /** Make space for all that may be polled when there are `n` channels, so that ready never
@@ -300,17 +300,28 @@ __attribute__((noinline)) void direct_channel_ready(struct pe *pe, const char *c
 		watch(pe, hot);
 }
 
-void CkDirect_ready(CkDirectHandle *h)
+/** No PE runs, or the handle names no receiving end of this one: end the job. It is not declared to
+ * do so, so gcc jumps to it, and CkDirect_ready needs no stack. */
+static __attribute__((noinline, cold)) void ready_of_none(const struct direct_handle *h)
 {
 	static const char call[] = "CkDirect_ready";
-	struct pe *pe = direct_self(call);
-	struct direct_channel_hot *hot = direct_receiver(pe, call, direct_open(h));
+
+	direct_receiver(direct_self(call), call, h);
+}
+
+void CkDirect_ready(CkDirectHandle *handle)
+{
+	const struct direct_handle *h = direct_open(handle);
+	struct pe *pe = csd_self();
+	struct direct_channel_hot *hot = CSD_LIKELY(pe != NULL) ? direct_find_receiver(pe, h) : NULL;
 
 	/* Only this thread stores the word, and only into a channel that it has marked. */
-	if (hot->own && hot->state == CHANNEL_CONSUMED && !pe->node->closely)
+	if (CSD_UNLIKELY(!hot))
+		ready_of_none(h);
+	else if (hot->easy && hot->state == CHANNEL_CONSUMED)
 		hot->state = CHANNEL_ARMED;
 	else
-		direct_channel_ready(pe, call, hot);
+		direct_channel_ready(pe, "CkDirect_ready", hot);
 }
 
 /* ---- creation ---------------------------------------------------------------------- */
@@ -343,7 +354,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	ch->iteration = 0;
 	ch->fetched = 0;
 	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
-	hot->own = hot->rma = hot->tell = hot->landed = hot->named = hot->retired = false;
+	hot->own = hot->rma = hot->tell = hot->landed = hot->named = hot->retired = hot->easy = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders these stores before
@@ -538,6 +549,7 @@ void direct_make_own(struct pe *pe, struct direct_channel_hot *hot)
 		pollset_remove(&d->set, &hot->poll);
 	d->n_open--;
 	hot->own = true;
+	hot->easy = !pe->node->closely;
 	set_tell(hot, true);
 	direct_count_armed(pe);
 }
@@ -588,7 +600,7 @@ void direct_check_free(struct pe *pe, const void *p, size_t bytes)
 /* When its channel is destroyed it must be counted as handled, or quiescence would wait for it. */
 bool direct_unseen_put(const struct direct_channel_hot *hot)
 {
-	if (hot->landed || hot->state == CHANNEL_FIRED)
+	if (hot->landed || hot->state == CHANNEL_FIRED || hot->state == CHANNEL_FOUND)
 		return true;
 	if (hot->state == CHANNEL_CONSUMED || hot->own)
 		return false;
@@ -622,11 +634,19 @@ static void uncount(struct pe *pe, struct direct_channel_hot *hot)
 	direct_count_armed(pe);
 }
 
+/** The function of an arrival that is in the list runs no more. */
+static void silence(struct direct_channel_hot *hot)
+{
+	if (hot->state == CHANNEL_FIRED)
+		hot->rung = true;
+}
+
 static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 {
 	struct direct_pe *d = direct_of(pe);
 
 	uncount(pe, hot);
+	silence(hot);
 	/* A put that still comes must ring, so that direct_unexpected reports it. */
 	if (!hot->tell)
 		set_tell(hot, true);
@@ -672,6 +692,7 @@ void direct_channel_retire(struct pe *pe, const struct direct_handle *h)
 	if (direct_unseen_put(hot))
 		pe->n_processed++;
 	uncount(pe, hot);
+	silence(hot);
 	hot->own = hot->rma = hot->retired = true;
 	hot->state = CHANNEL_CONSUMED;
 	set_tell(hot, true);

@@ -35,7 +35,8 @@ enum channel_state {
 	CHANNEL_CONSUMED, /* the function has run: the user's */
 	CHANNEL_MARKED,   /* readyMark: the sender's, not polled */
 	CHANNEL_ARMED,    /* readyPollQ: the sender's, an arrival runs the function */
-	CHANNEL_FIRED,    /* arrived, the function will run in this pass */
+	CHANNEL_FIRED,    /* arrived, and in direct_pe.rung: the function runs in this pass or the next */
+	CHANNEL_FOUND,    /* arrived, found by a scan: the function runs in this pass */
 };
 
 /** The fields for a put within a PE, a scan and a ready. */
@@ -47,10 +48,11 @@ struct direct_channel_hot {
 	bool rma : 1;                 /* the network stores it, and cannot ring: always polled */
 	bool tell : 1;                /* as in direct_shared: the word is not polled */
 	bool landed : 1;              /* signalled while MARKED: the put has arrived */
-	bool rung : 1;                /* in direct_pe.rung: not to be reused yet */
+	bool rung : 1;                /* in direct_pe.rung, but not FIRED any more: not to be reused yet */
 	bool running : 1;             /* fn is on the stack: the same */
 	bool named : 1;               /* made by direct_channel_receive: it can move */
 	bool retired : 1;             /* the program has destroyed it, and a sender may not know that */
+	bool easy : 1;                /* own, and nothing is checked or counted: ready is one store */
 };
 _Static_assert(sizeof(struct direct_channel_hot) == 32, "two on a cache line");
 
@@ -132,14 +134,21 @@ static inline struct direct_channel_hot *direct_channel_find(const struct pe *pe
 	return CSD_LIKELY(hot->generation == generation) ? hot : NULL;
 }
 
-/** The receiving end that `h` names, which must live on this PE. */
+/** The receiving end that `h` names, or NULL if it is none of this PE. */
+static inline struct direct_channel_hot *direct_find_receiver(const struct pe *pe,
+							      const struct direct_handle *h)
+{
+	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || h->receiver != pe->id))
+		return NULL;
+	return direct_channel_find(pe, h->channel, h->generation);
+}
+
+/** The same, of a handle that must name one. */
 static inline struct direct_channel_hot *direct_receiver(struct pe *pe, const char *call,
 							 const struct direct_handle *h)
 {
-	struct direct_channel_hot *hot = NULL;
+	struct direct_channel_hot *hot = direct_find_receiver(pe, h);
 
-	if (CSD_LIKELY(h->magic == DIRECT_MAGIC && h->receiver == pe->id))
-		hot = direct_channel_find(pe, h->channel, h->generation);
 	if (CSD_UNLIKELY(!hot))
 		direct_not_a_receiver(pe, call, h);
 	return hot;
@@ -151,8 +160,7 @@ static inline struct direct_channel_hot *direct_receiver(struct pe *pe, const ch
 static inline void direct_ring(struct direct_pe *d, struct direct_channel_hot *hot)
 {
 	hot->state = CHANNEL_FIRED;
-	hot->rung = true;
-	d->rung.item[d->rung.tail++ & (d->rung.cap - 1)] = hot;
+	d->rung.item[d->rung.tail++ & d->rung.mask] = hot;
 }
 
 /** A put in `hot` was signalled. False: the channel waits for none. */

@@ -29,6 +29,8 @@ enum direct_not_plain {
 	DIRECT_COUNT = 16, /* CK_STATS: puts are counted */
 	DIRECT_STOPPED = 32, /* a named end that is not joined: puts wait */
 	DIRECT_HERE = 64, /* the receiving end is on this PE: less than a copy and a store */
+	DIRECT_HERE_SEQ = 128, /* the same, in sequence mode */
+	DIRECT_HERE_STRIDED = 256, /* the same, and the data is strided */
 };
 
 /** The fields for every put, besides the handle. */
@@ -121,19 +123,28 @@ static inline bool direct_is_checked(const struct direct_sender *s)
 _Noreturn __attribute__((cold)) void direct_no_sender(struct pe *pe, const char *call,
 						      const struct direct_handle *h);
 
-/** The sending end that `h` names, which must live on this PE. The number in a handle is right
- * unless the program has overwritten it: that is not checked here, where each instruction of a put
- * counts. */
-static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const char *call,
-						   const struct direct_handle *h)
+/** The sending end that `h` names, or NULL if it is none of this PE. The number in a handle is
+ * right unless the program has overwritten it: that is not checked here, where each instruction of
+ * a put counts. */
+static inline struct direct_sender_hot *direct_find_sender(const struct pe *pe,
+							   const struct direct_handle *h)
 {
 	struct direct_sender_hot *hot;
 
 	/* In this order: the number is valid on the PE that assigned it. */
 	if (CSD_UNLIKELY(h->magic != DIRECT_MAGIC || h->sender_pe != pe->id))
-		direct_no_sender(pe, call, h);
+		return NULL;
 	hot = &direct_of(pe)->senders[h->sender];
-	if (CSD_UNLIKELY(hot->generation != h->sender_generation))
+	return CSD_LIKELY(hot->generation == h->sender_generation) ? hot : NULL;
+}
+
+/** The same, of a handle that must name one. */
+static inline struct direct_sender_hot *direct_own_sender(struct pe *pe, const char *call,
+						   const struct direct_handle *h)
+{
+	struct direct_sender_hot *hot = direct_find_sender(pe, h);
+
+	if (CSD_UNLIKELY(!hot))
 		direct_no_sender(pe, call, h);
 	return hot;
 }

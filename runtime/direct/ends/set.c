@@ -110,12 +110,11 @@ void CkDirect_readySet(CkDirectSet *set)
 {
 	static const char call[] = "CkDirect_readySet";
 	struct pe *pe = set_pe(call, set);
-	const bool closely = pe->node->closely;
 
 	for (uint32_t i = 0; i < set->n; i++) {
 		struct direct_channel_hot *hot = set->member[i];
 
-		if (hot->own && hot->state == CHANNEL_CONSUMED && !closely)
+		if (hot->easy && hot->state == CHANNEL_CONSUMED)
 			hot->state = CHANNEL_ARMED;
 		else
 			direct_channel_ready(pe, call, hot);

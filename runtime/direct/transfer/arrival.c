@@ -149,7 +149,7 @@ static inline __attribute__((always_inline)) void prefetch_buffer(
 
 static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, uint32_t i)
 {
-	return r->item[i & (r->cap - 1)];
+	return r->item[i & r->mask];
 }
 
 static inline __attribute__((always_inline)) void fetch_next(const struct direct_rung *r,
@@ -158,6 +158,15 @@ static inline __attribute__((always_inline)) void fetch_next(const struct direct
 	if (listed > PREFETCH_REST)
 		prefetch_rest(rung_at(r, r->head + PREFETCH_REST));
 	prefetch_data(rung_at(r, r->head + PREFETCH_DATA));
+}
+
+/** The channel was destroyed, or retired, while it waited in the list. */
+static __attribute__((noinline, cold)) void leave_rung(struct pe *pe,
+							struct direct_channel_hot *hot)
+{
+	hot->rung = false;
+	if (hot->state == CHANNEL_FREE)
+		direct_channel_reuse(direct_of(pe), hot);
 }
 
 /* Only those that are in the list now: additions by their functions wait for the next pass. */
@@ -174,11 +183,10 @@ int direct_run_rung(struct pe *pe)
 		if (listed > PREFETCH_DATA)
 			fetch_next(r, listed);
 		r->head++;
-		hot->rung = false;
 		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
 			run_function(pe, hot, closely);
-		else if (hot->state == CHANNEL_FREE)
-			direct_channel_reuse(direct_of(pe), hot); /* destroyed while it waited here */
+		else
+			leave_rung(pe, hot);
 	}
 	return (int)n;
 }
@@ -210,7 +218,7 @@ int direct_run_polled(struct pe *pe)
 		prefetch_buffer((struct direct_channel_hot *)fired[i]);
 	direct_count_armed(pe);
 	for (uint32_t i = 0; i < n; i++)
-		((struct direct_channel_hot *)fired[i])->state = CHANNEL_FIRED;
+		((struct direct_channel_hot *)fired[i])->state = CHANNEL_FOUND;
 	for (uint32_t i = 0; i < n; i++) {
 		struct direct_channel_hot *hot = (struct direct_channel_hot *)fired[i];
 
@@ -220,7 +228,7 @@ int direct_run_polled(struct pe *pe)
 			prefetch_data((struct direct_channel_hot *)fired[i + PREFETCH_DATA]);
 		/* An earlier function of this pass may have destroyed it, and even created
 		 * another channel in the same record. */
-		if (CSD_LIKELY(hot->state == CHANNEL_FIRED))
+		if (CSD_LIKELY(hot->state == CHANNEL_FOUND))
 			run_function(pe, hot, pe->node->closely);
 	}
 	return (int)n;

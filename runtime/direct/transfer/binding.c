@@ -151,7 +151,8 @@ static void check_strides(struct pe *pe, const char *call, struct direct_id id,
 }
 
 /** Both ends are on this PE, so the receiving end need not poll for our puts. */
-static void bind_here(struct pe *pe, const char *call, struct direct_sender *s)
+static void bind_here(struct pe *pe, const char *call, const struct direct_handle *h,
+		      struct direct_sender *s)
 {
 	struct direct_channel_hot *hot =
 		direct_channel_find(pe, s->channel, s->channel_generation);
@@ -161,16 +162,18 @@ static void bind_here(struct pe *pe, const char *call, struct direct_sender *s)
 			      "the receiver has destroyed this channel");
 	direct_make_own(pe, hot);
 	direct_hot(s)->end = hot;
-	direct_hot(s)->not_plain |= DIRECT_HERE;
+	direct_hot(s)->not_plain |= DIRECT_HERE | (h->mode == DIRECT_SEQ ? DIRECT_HERE_SEQ : 0) |
+				    (h->strided ? DIRECT_HERE_STRIDED : 0);
 }
 
 /** The line and the flag beside it can be reached from here. */
-static void bind_memory(struct pe *pe, const char *call, struct direct_sender *s)
+static void bind_memory(struct pe *pe, const char *call, const struct direct_handle *h,
+			struct direct_sender *s)
 {
 	struct direct_sender_hot *hot = direct_hot(s);
 
 	if (s->receiver == pe->id)
-		bind_here(pe, call, s);
+		bind_here(pe, call, h, s);
 	else
 		hot->bell = direct_bell_open(pe, s->receiver);
 	hot->tell = direct_tell_flag(s->line, s->channel);
@@ -251,7 +254,7 @@ static void bind_sender(struct pe *pe, const char *call, struct direct_handle *h
 		say_path(pe, s, why);
 	name_sender(pe, h, s, send_buf, strides);
 	if (s->path == DIRECT_MEMORY)
-		bind_memory(pe, call, s);
+		bind_memory(pe, call, h, s);
 	else
 		direct_sender_say(pe, s, DIRECT_BOUND);
 }

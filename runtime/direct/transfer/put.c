@@ -122,32 +122,55 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 		direct_tell(pe, call, h, hot->bell);
 }
 
-/** A put within this PE: its arrival is in the list of those that run next. Nothing of the receiver
- * runs before the put returns, so the copy may come last, where the compiler makes it a jump. */
-static inline void land_here(struct pe *pe, const struct direct_handle *h,
+/** A put within this PE: its arrival is in the list of those that run next. False: the channel
+ * waits for none. Nothing of the receiver runs before the put returns, so the copy may come last,
+ * where the compiler makes it a jump. */
+static inline bool land_here(struct pe *pe, const struct direct_handle *h,
 			     const struct direct_sender_hot *hot, enum direct_mode mode, uint64_t word)
 {
 	struct direct_channel_hot *end = hot->end;
 
 	if (CSD_UNLIKELY(end->generation != h->generation || !direct_landed(direct_of(pe), end)))
-		unexpected_here(pe, h, hot);
+		return false;
 	if (mode == DIRECT_SEQ)
 		/* relaxed: this thread reads it. */
 		atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)h->seq_addr, word,
 				      memory_order_relaxed);
+	return true;
 }
 
 /** The same for any data. */
 static void put_here(struct pe *pe, const struct direct_handle *h,
 		     const struct direct_sender_hot *hot, uint64_t word)
 {
-	land_here(pe, h, hot, h->mode, word);
+	if (!land_here(pe, h, hot, h->mode, word))
+		unexpected_here(pe, h, hot);
 	copy_out(h, (unsigned char *)(uintptr_t)h->dst, h->bytes);
+}
+
+/* CkDirect_put calls nothing that does not return: it only jumps to such functions, and needs no
+ * stack. So the checks that failed are made again where they may end the job. */
+
+/** No PE runs, or the handle names no sending end of this one. */
+static __attribute__((noinline, cold)) void put_from_nowhere(const struct direct_handle *h)
+{
+	static const char call[] = "CkDirect_put";
+
+	direct_own_sender(direct_self(call), call, h);
+}
+
+/** A put within this PE that cannot land. */
+static __attribute__((noinline, cold)) void put_again_here(struct pe *pe,
+							   const struct direct_handle *h,
+							   const struct direct_sender_hot *hot)
+{
+	put_here(pe, h, hot, h->mode == DIRECT_SEQ ? direct_seq(h->generation, hot->iteration) :
+						     last_word(pe, "CkDirect_put", h));
 }
 
 /** A plain put within this PE, of data in one piece. */
 static inline __attribute__((always_inline)) void put_piece_here(
-	struct pe *pe, const char *call, const struct direct_handle *h, struct direct_sender_hot *hot,
+	struct pe *pe, const struct direct_handle *h, struct direct_sender_hot *hot,
 	enum direct_mode mode)
 {
 	const unsigned char *src = (const unsigned char *)(uintptr_t)h->src;
@@ -159,10 +182,11 @@ static inline __attribute__((always_inline)) void put_piece_here(
 		word = direct_seq(h->generation, hot->iteration);
 	else
 		memcpy(&word, src + h->bytes - 8, 8);
-	if (mode == DIRECT_PATTERN && CSD_UNLIKELY(word == h->oob))
-		ends_in_oob(pe, call, h);
-	land_here(pe, h, hot, mode, word);
-	memcpy((void *)(uintptr_t)h->dst, src, h->bytes);
+	if (CSD_UNLIKELY((mode == DIRECT_PATTERN && word == h->oob) ||
+			 !land_here(pe, h, hot, mode, word)))
+		put_again_here(pe, h, hot);
+	else
+		memcpy((void *)(uintptr_t)h->dst, src, h->bytes);
 }
 
 static bool put_rma(struct direct_sender *s, uint64_t word)
@@ -353,16 +377,18 @@ static __attribute__((noinline)) void put_plain(struct pe *pe, const char *call,
 void CkDirect_put(CkDirectHandle *handle)
 {
 	static const char call[] = "CkDirect_put";
-	struct pe *pe = direct_self(call);
 	const struct direct_handle *h = direct_open(handle);
-	struct direct_sender_hot *hot = direct_own_sender(pe, call, h);
+	struct pe *pe = csd_self();
+	struct direct_sender_hot *hot = CSD_LIKELY(pe != NULL) ? direct_find_sender(pe, h) : NULL;
 
-	if (!hot->not_plain)
+	if (CSD_UNLIKELY(!hot))
+		put_from_nowhere(h);
+	else if (hot->not_plain == DIRECT_HERE)
+		put_piece_here(pe, h, hot, DIRECT_PATTERN);
+	else if (!hot->not_plain)
 		put_plain(pe, call, h, hot);
-	else if (hot->not_plain == DIRECT_HERE && h->kind == direct_kind_here(DIRECT_PATTERN))
-		put_piece_here(pe, call, h, hot, DIRECT_PATTERN);
-	else if (hot->not_plain == DIRECT_HERE && h->kind == direct_kind_here(DIRECT_SEQ))
-		put_piece_here(pe, call, h, hot, DIRECT_SEQ);
+	else if (hot->not_plain == (DIRECT_HERE | DIRECT_HERE_SEQ))
+		put_piece_here(pe, h, hot, DIRECT_SEQ);
 	else
 		put_general(pe, call, h);
 }
