@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "world.h"
+#include "../../runtime/direct/core/direct_handle.h"
 
 #include <cmocka.h>
 #include <sched.h>
@@ -535,11 +536,23 @@ static void pair_start(struct pe *pe)
 	CkDirect_putData(&p->to[1], pair_completed, NULL, 0);
 }
 
+/* The record of the destroyed channel: for one new channel, and for no other one. */
+static void pair_create_again(struct pair *p)
+{
+	CkDirectHandle more[2];
+
+	for (int i = 0; i < 2; i++)
+		more[i] = CkDirect_createHandle(&p->buf[i], 8, 0, pair_arrival, &p->buf[i]);
+	assert_int_equal(direct_open(&more[0])->channel, direct_open(&p->from[1])->channel);
+	assert_int_not_equal(direct_open(&more[1])->channel, direct_open(&more[0])->channel);
+}
+
 static void pair_message(struct pe *pe, int kind, int index, CkDirectHandle *h)
 {
 	(void)kind;
 	(void)index;
 	(void)h;
+	pair_create_again(pair_of());
 	/* The unseen put has been counted, too, and the completion; this message itself not yet. */
 	assert_int_equal(pe->n_created, pe->n_processed + 1 + !pair_of()->completed);
 	csd_exit(pe, 0);
