@@ -155,9 +155,16 @@ static inline struct direct_channel_hot *rung_at(const struct direct_rung *r, ui
 static inline __attribute__((always_inline)) void fetch_next(const struct direct_rung *r,
 								   uint32_t listed)
 {
+	const struct direct_channel_hot *next;
+
 	if (listed > PREFETCH_REST)
 		prefetch_rest(rung_at(r, r->head + PREFETCH_REST));
-	prefetch_data(rung_at(r, r->head + PREFETCH_DATA));
+	next = rung_at(r, r->head + PREFETCH_DATA);
+	prefetch_data(next);
+	/* The bell fetched one line. Puts of 104 bytes in a stream between threads came at 1.14 of the
+	 * rate without this, those of 200 to 10000 at 1.01 to 1.04 (Intel Xeon, 24 runs in turn). */
+	if (!next->own && direct_rest(next)->bytes > CSD_CACHE_LINE)
+		prefetch_buffer(next);
 }
 
 /** The channel was destroyed, or retired, while it waited in the list. */
