@@ -241,13 +241,19 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n");
 }
 
+/* The arguments of CkGen_itemKind, except the entry. */
+static const char *item_shape(struct ci *ci, const struct ci_chare *c, const struct ci_entry *e)
+{
+	return e->params == NULL ? "0, 1" :
+		ci_fmt(ci, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s)", c->name,
+		       e->name, c->name, e->name);
+}
+
 /* [aggregate]: if the batch is known, the call is added to it. All else is a function of its own,
  * for which the usual call would save registers. */
 static void batch_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	const char *shape = e->params == NULL ? "0, 1" :
-		ci_fmt(o->ci, "sizeof(struct ck_args_%s_%s),\n\t\t__alignof__(struct ck_args_%s_%s)", c->name,
-		       e->name, c->name, e->name);
+	const char *shape = item_shape(o->ci, c, e);
 
 	send_head(o, "static __attribute__((noinline)) void ck_begin", c, e);
 	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_openAggregate(&ck_chare_%s, ck_id, ck_x, %d, %s);\n\n",
@@ -256,7 +262,7 @@ static void batch_stub(struct ci_out *o, const struct ci_chare *c, const struct 
 	fill_payload(o, c, e, "ck_c.payload");
 	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_closeAggregate(ck_c);\n}\n\n");
 
-	send_head(o, "void ck_send", c, e);
+	send_head(o, "CKGEN_INLINED void ck_send", c, e);
 	ci_put(o, "\tCkGenBatch *const ck_b = CkGen_batchOf(ck_id, ck_x, %d, %s);\n\tvoid *ck_m;\n\n"
 	       "\tif (ck_b == NULL) {\n\t\tck_begin_%s_%s(ck_id, ck_x", e->number, shape, c->name,
 		e->name);
@@ -650,13 +656,25 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	ci_put(o, " %s},\n", function(o->ci, e->attrs & CI_COUNT, "&ck_counted", c, e));
 }
 
-/* The loop over the calls of a batch, in which the C compiler can inline the handler. */
+static void handle_while(struct ci_out *o, const char *next, const struct ci_chare *c,
+			 const struct ci_entry *e)
+{
+	ci_put(o, "\t\twhile (%s(&ck_c, ck_kind))\n\t\t\tck_call_%s_%s(ck_c.self, ck_c.payload);\n",
+	       next, c->name, e->name);
+}
+
+/* The loops over the calls of a batch, in which the C compiler can inline the handler: without places
+ * and with them. */
 static void handle_all(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	ci_put(o, "static uint32_t ck_all_%s_%s(const CkGenCalls *ck_calls)\n{\n"
-	       "\tCkGenCalls ck_c = *ck_calls;\n\n\twhile (CkGen_nextCall(&ck_c))\n"
-	       "\t\tck_call_%s_%s(ck_c.self, ck_c.payload);\n\treturn ck_c.n;\n}\n\n", c->name, e->name,
-	       c->name, e->name);
+	ci_put(o, "static const char *ck_all_%s_%s(const CkGenCalls *ck_calls)\n{\n"
+	       "\tconst uint64_t ck_kind = CkGen_itemKind(%d, %s);\n\tCkGenCalls ck_c = *ck_calls;\n\n"
+	       "\tif (ck_c.kind != ck_kind)\n\t\treturn ck_c.at;\n\tif (ck_c.of_one)\n", c->name, e->name,
+	       e->number, item_shape(o->ci, c, e));
+	handle_while(o, "CkGen_nextOfOne", c, e);
+	ci_put(o, "\telse\n");
+	handle_while(o, "CkGen_nextCall", c, e);
+	ci_put(o, "\treturn ck_c.at;\n}\n\n");
 }
 
 static bool has_all(const struct ci_chare *c, const struct ci_entry *e)

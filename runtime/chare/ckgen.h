@@ -153,10 +153,10 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	const CkGenCount *count;   /* CKGEN_COUNT; of an [arrival, count(n)] only n */
 } CkGenEntry;
 
-/** [aggregate]: call the handler for one call of a batch after the other, as long as
- * CkGen_nextCall finds one. Returns how many calls are left. */
+/** [aggregate]: call the handler for one call of a batch after the other, as long as CkGen_nextCall
+ * or CkGen_nextOfOne finds one. Returns the position of the first call that is left. */
 struct CkGenCalls;
-typedef uint32_t (*CkGenAll)(const struct CkGenCalls *calls);
+typedef const char *(*CkGenAll)(const struct CkGenCalls *calls);
 
 typedef enum CkGenKind {
 	CKGEN_MAINCHARE = 1, CKGEN_ARRAY, CKGEN_GROUP, CKGEN_CHARE, CKGEN_NODEGROUP
@@ -562,6 +562,13 @@ static inline CkGenBatch *CkGen_batchOf(uint64_t id, int x, int entry, size_t by
 		return NULL;
 	return b;
 }
+/** Of a stub: C compilers may inline it in the file that includes the .def.h. C++ compilers would
+ * then leave it out for other files. */
+#ifdef __cplusplus
+#define CKGEN_INLINED
+#else
+#define CKGEN_INLINED inline
+#endif
 /** Send a batch that is full. */
 void CkGen_sendBatch(CkGenBatch *b);
 
@@ -590,40 +597,55 @@ typedef struct CkGenCalls {
 	CkGenNow *now;
 	void *batch;               /* what now->env is for each of them */
 	const void **item;         /* for the library: the payload of the call that runs */
-	const char *at;            /* the first one */
-	uint64_t place;            /* of all, if lead is 0 */
-	uint32_t n, entry;
-	uint32_t lead, stride;     /* as in CkGenBatch */
-	void *self, *payload;      /* of the call to make now */
+	const char *at, *end;      /* the first one; where the last one ends */
+	uint64_t kind;             /* of all; the entry's own, or the library delivers them */
+	uint32_t entry;
+	bool of_one;               /* they say no place: all are for the only element of this PE */
+	void *self, *payload;      /* of the call to make now. of_one: self is that element, if the
+				    * collection says that it is here */
 } CkGenCalls;
 
 /* Bytes: the batch is prefetched this far ahead of the current call. A call in a stream then took
  * 4.2 ns instead of 5.5. */
 enum { CKGEN_AHEAD = 256 };
 
-/** The next call: its element and its parameters. False: there is none, or the library must
- * deliver it. Looks at the collection for each, because a handler may change that. */
-static inline bool CkGen_nextCall(CkGenCalls *c)
+static inline void CkGen_beginCall(CkGenCalls *c, uint32_t lead, uint32_t stride)
 {
-	CkGenObj *obj;
-
-	if (c->n == 0)
-		return false;
-	if (c->lead)
-		c->place = *(const uint32_t *)(const void *)c->at;
-	__builtin_prefetch(c->at + CKGEN_AHEAD);
-	if (__builtin_expect(c->place - c->coll->first >= c->coll->n_here ||
-			     c->entry >= c->coll->n_entries, 0))
-		return false;
-	obj = c->coll->elems[c->place - c->coll->first];
-	c->now->obj = obj;
+	c->now->obj = (CkGenObj *)c->self - 1;
 	c->now->env = c->batch;
 	c->now->entry = c->entry;
-	c->self = obj + 1;
-	c->payload = (void *)(uintptr_t)(c->at + c->lead);
+	c->payload = (void *)(uintptr_t)(c->at + lead);
 	*c->item = c->payload;
-	c->at += c->stride;
-	c->n--;
+	c->at += stride;
+}
+
+/** The next call: its element and its parameters. False: there is none, or the library must
+ * deliver it. Looks at the collection for each, because a handler may change that. */
+static inline bool CkGen_nextCall(CkGenCalls *c, uint64_t kind)
+{
+	uint64_t at;
+
+	if (c->at >= c->end)
+		return false;
+	at = *(const uint32_t *)(const void *)c->at - c->coll->first;
+	__builtin_prefetch(c->at + CKGEN_AHEAD);
+	if (__builtin_expect(at >= c->coll->n_here || c->entry >= c->coll->n_entries, 0))
+		return false;
+	c->self = c->coll->elems[at] + 1;
+	CkGen_beginCall(c, CkGen_itemSlot(kind), CkGen_itemStride(kind));
+	return true;
+}
+
+/** The same if all calls are for one element. It is the one of the first call while the
+ * collection finds elements by their place: one that goes makes n_here 0. */
+static inline bool CkGen_nextOfOne(CkGenCalls *c, uint64_t kind)
+{
+	if (c->at >= c->end)
+		return false;
+	__builtin_prefetch(c->at + CKGEN_AHEAD);
+	if (__builtin_expect(c->coll->n_here == 0 || c->entry >= c->coll->n_entries, 0))
+		return false;
+	CkGen_beginCall(c, 0, CkGen_itemStride(kind) - CkGen_itemSlot(kind));
 	return true;
 }
 

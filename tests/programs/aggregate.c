@@ -36,7 +36,7 @@ struct Cell {
 struct Mapped { long n; };
 struct Grid { long n; };
 struct Counter { long n, sum; };
-struct Lone { int next[1024]; long n; int open_at; };
+struct Lone { int next[1024]; long n; int open_at, gate, followed; };
 struct Late { int next[1024]; long n; };
 
 /* Count, bytes: tiny, odd, huge, and what comes from the environment. */
@@ -298,6 +298,15 @@ void Cell_on_new(Cell *self) { self->n = 0; }
 
 void Lone_on_new(Lone *self) { self->open_at = LONE; }
 
+/* Many calls of one entry, one after the other; before that as many that wait for them. */
+static void send_steps(CProxyElement_Lone to, int n)
+{
+	for (int k = 1; k <= n; k++)
+		Lone_follow(to, k);
+	for (int k = 0; k < n; k++)
+		Lone_step(to, k);
+}
+
 void Lone_on_start(Lone *self, int n)
 {
 	int me = CkMyPe();
@@ -312,6 +321,7 @@ void Lone_on_start(Lone *self, int n)
 			s[seq % 50] = 0;
 			Lone_nothing(to);
 			Lone_byte(to, (unsigned char)seq);
+			Lone_keep(to, me, seq);
 			Lone_odd(to, from, seq * 0.5, (short)(2 * seq));
 			Lone_text(to, me, 2 * seq + 1, s);
 			s[seq % 50] = 'y';
@@ -320,6 +330,8 @@ void Lone_on_start(Lone *self, int n)
 			Lone_threaded(to, seq);
 		}
 	}
+	for (int pe = 0; me == 0 && pe < CkNumPes(); pe++)
+		send_steps(Lone_at(lones, pe), n);
 }
 
 static void lone_came(Lone *self, int from, int seq)
@@ -331,6 +343,32 @@ static void lone_came(Lone *self, int from, int seq)
 
 void Lone_on_nothing(Lone *self) { self->n++; }
 void Lone_on_byte(Lone *self, unsigned char k) { self->n += k < LONE; }
+
+/* The call after it is a call in a batch again. */
+void Lone_on_keep(Lone *self, int from, int k)
+{
+	int *kept = CkKeepMsg();
+
+	CHECK_EQ(kept[0], from);
+	CHECK_EQ(kept[1], k);
+	CkFreeMsg(kept);
+	self->n++;
+}
+
+/* Between two steps of a run comes the call that the first one lets in. */
+void Lone_on_follow(Lone *self, int k)
+{
+	CHECK_EQ(k, self->followed + 1);
+	self->followed = k;
+	self->n++;
+}
+
+void Lone_on_step(Lone *self, int k)
+{
+	CHECK_EQ(k, self->followed);
+	self->gate = k + 1;
+	self->n++;
+}
 
 void Lone_on_odd(Lone *self, const char *from, double d, short seq)
 {
@@ -473,7 +511,7 @@ static void calls_of_others(Main *self, int step)
 		Grid_mark_opt(&(CkEntryOptions){.prio = -1}, Grid_at(grid, 2, 2), 100);
 		CkCallbackSendTyped(Grid_cb_mark(Grid_at(grid, 1, 1)), CK_INT, (int[]){1000}, 1);
 	} else {
-		self->expected = CkNumPes() * (1500L + LATE * EARLY + 5L * LONE * CkNumPes() + LONE) +
+		self->expected = CkNumPes() * (1500L + LATE * EARLY + 6L * LONE * CkNumPes() + 3L * LONE) +
 				 NX * NY + 1100;
 		self->awaited = 5;
 		Counter_report_all(counters);

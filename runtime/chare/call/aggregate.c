@@ -598,13 +598,13 @@ static __attribute__((noinline)) void deliver_other(struct pe *pe, const struct 
 }
 
 /* As ckci prints it, for handlers that are observed. */
-static uint32_t call_all(const CkGenCalls *calls, CkGenCall call)
+static const char *call_all(const CkGenCalls *calls, CkGenCall call)
 {
 	CkGenCalls c = *calls;
 
-	while (CkGen_nextCall(&c))
+	while (c.of_one ? CkGen_nextOfOne(&c, c.kind) : CkGen_nextCall(&c, c.kind))
 		call(c.self, c.payload);
-	return c.n;
+	return c.at;
 }
 
 static void check_run(struct pe *pe, const CkGenChare *type, const struct run *run, int src_pe)
@@ -619,14 +619,15 @@ static void check_run(struct pe *pe, const CkGenChare *type, const struct run *r
 			  run->entry, type->name, bytes);
 }
 
-/* The calls that need no more than their handler, from the first one on. Returns how many are
- * left. */
-static uint32_t call_usual(const struct collection *c, const CkGenCalls *calls)
+/* The calls that need no more than their handler, from the first one on. Returns the position of
+ * the first call that is left. */
+static const char *call_usual(const struct collection *c, CkGenCalls *calls)
 {
 	const CkGenAll all = c->type->all ? c->type->all[calls->entry] : NULL;
 
 	if (!is_plain(&c->type->entries[calls->entry]))
-		return calls->n;
+		return calls->at;
+	calls->self = c->n_here ? self_of(c->elems[0]) : NULL;
 	if (CSD_LIKELY(c->entries == c->type->entries && all))
 		return all(calls);
 	return call_all(calls, c->entries[calls->entry].call);
@@ -637,13 +638,14 @@ static uint32_t call_usual(const struct collection *c, const CkGenCalls *calls)
 static void call_unusual(struct pe *pe, const struct collection *c, const struct run *run,
 			 CkGenCalls *calls, int src_pe)
 {
-	do {
-		const uint64_t place = calls->lead ? *(const uint32_t *)(const void *)calls->at :
-						     calls->place;
+	const uint32_t lead = run_lead(run);
 
-		deliver_other(pe, c, run, src_pe, place, calls->at + calls->lead);
-		calls->at += calls->stride;
-	} while (--calls->n > 0 && (c->n_here == 0 || calls->entry >= c->n_entries));
+	do {
+		const uint64_t place = lead ? *(const uint32_t *)(const void *)calls->at : c->first;
+
+		deliver_other(pe, c, run, src_pe, place, calls->at + lead);
+		calls->at += run_stride(run);
+	} while (calls->at < calls->end && (c->n_here == 0 || calls->entry >= c->n_entries));
 }
 
 static CkGenCalls calls_of(struct pe *pe, const struct collection *c, const struct run *run)
@@ -651,8 +653,8 @@ static CkGenCalls calls_of(struct pe *pe, const struct collection *c, const stru
 	return (CkGenCalls){
 		.coll = (const CkGenCollection *)c, .now = (CkGenNow *)&ck_of(pe)->now,
 		.batch = &agg_of(pe)->batch, .item = &agg_of(pe)->item, .at = (const char *)(run + 1),
-		.place = c->first, .n = run->n, .entry = run->entry, .lead = run_lead(run),
-		.stride = run_stride(run),
+		.end = (const char *)(run + 1) + (size_t)run->n * run_stride(run), .entry = run->entry,
+		.kind = (uint64_t)run->entry << 32 | (run->shape & ~1u), .of_one = run->shape & 1,
 	};
 }
 
@@ -660,14 +662,11 @@ static void deliver_run(struct pe *pe, const struct collection *c, const struct 
 			int src_pe)
 {
 	CkGenCalls calls = calls_of(pe, c, run);
-	const char *end = calls.at + (size_t)calls.n * calls.stride;
 
 	check_run(pe, c->type, run, src_pe);
 	agg_of(pe)->item_bytes = CkGen_itemBytes(run->shape);
-	while ((calls.n = call_usual(c, &calls)) > 0) {
-		calls.at = end - (size_t)calls.n * calls.stride;
+	while ((calls.at = call_usual(c, &calls)) < calls.end)
 		call_unusual(pe, c, run, &calls, src_pe);
-	}
 	ck_of(pe)->now.obj = NULL;
 }
 
