@@ -4,8 +4,9 @@
 
     bash bench/manycore.sh build                on this machine, in at most 170 seconds
     bash bench/manycore.sh build 60             in 60
-    bash bench/manycore.sh --carry DIR build    copy what the script needs to DIR, with the libraries, so that
-                                                it runs where nothing is installed: bash DIR/manycore.sh DIR
+    bash bench/manycore.sh --carry DIR build    pack what the script needs in DIR, with the libraries, so that it
+                                                runs where only bash and python3 are installed, and a C library
+                                                that is as new as here: bash DIR/manycore.sh
     --smoke      everything as short as can be; says nothing about speed
     --pes N      PEs; as many as cores are the default
     --only WORD  rows whose name contains it
@@ -24,17 +25,24 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 HERE = Path(__file__).resolve().parent
 DEFAULT_SECONDS = 170
+# In the folder that --carry makes, beside this script.
+CARRIED = "carried.tar.gz"
 MPIS = {"mpich": ["mpiexec.hydra"],
         "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "core"]}
 # What a process of MPICH's launcher starts on the same host.
 HELPERS = {"mpich": ["hydra_pmi_proxy"]}
+# UCX loads its transports from a folder beside its own library. This one copies from process to process.
+UCX_MODULES = ["ucx/libuct_cma.so.0"]
 
 
 @dataclass
@@ -123,9 +131,8 @@ class Rig:
     def __init__(self, build, n):
         self.build, self.n = build, n
         self.env = dict(os.environ)
-        carried = build / "lib"
-        if (build / "manycore.py").exists() and carried.is_dir():
-            self.env["LD_LIBRARY_PATH"] = f"{carried}:{self.env.get('LD_LIBRARY_PATH', '')}"
+        if (build / "lib").is_dir():  # a carried build
+            self.env["LD_LIBRARY_PATH"] = f"{build / 'lib'}:{self.env.get('LD_LIBRARY_PATH', '')}".rstrip(":")
             self.env["PATH"] = f"{build / 'bin'}:{self.env['PATH']}"
 
     def has(self, program):
@@ -231,31 +238,53 @@ def measure(rig, jobs, table, seconds, smoke):
 
 
 def libraries(binary):
-    text = subprocess.run(["ldd", binary], stdout=subprocess.PIPE, text=True, check=False).stdout
-    paths = re.findall(r"=> (/\S+)", text)
+    text = subprocess.run(["ldd", binary], stdout=subprocess.PIPE, text=True, check=True).stdout
+    if "not found" in text:
+        sys.exit(f"manycore: {binary} needs a library that is not here:\n{text}")
+    paths = [Path(p) for p in re.findall(r"=> (/\S+)", text)]
     # The C library belongs to the machine, and so does its loader.
-    return [p for p in paths if not re.match(r"(libc|libm|libpthread|libdl|librt)\.so", Path(p).name)]
+    return [p for p in paths if not re.match(r"(libc|libm|libpthread|libdl|librt|libresolv)\.so", p.name)]
+
+
+def binaries(rig, jobs):
+    """What is carried: {path in the carried build: file here}."""
+    found = {"bin/ckrun": rig.build / "bin/ckrun"}
+    for job in jobs:
+        found[job.name] = rig.build / job.name
+        if "mpich" in rig.mpis(job.mpi):
+            found[f"{job.mpi}.mpich"] = rig.build / f"{job.mpi}.mpich"
+            for tool in [MPIS["mpich"][0], *HELPERS["mpich"]]:
+                found[f"bin/{tool}"] = Path(shutil.which(tool))
+    for path in list(found.values()):
+        found |= {f"lib/{lib.name}": lib for lib in libraries(path)}
+    beside = [lib.parent for name, lib in found.items() if name.startswith("lib/libuct.")]
+    found |= {f"lib/{module}": lib / module for lib in beside for module in UCX_MODULES if (lib / module).exists()}
+    return found
 
 
 def carry(rig, jobs, to):
-    binaries = {}
-    for job in jobs:
-        binaries[job.name] = rig.build / job.name
-        for mpi in ("mpich",) if "mpich" in rig.mpis(job.mpi) else ():
-            binaries[f"{job.mpi}.{mpi}"] = rig.build / f"{job.mpi}.{mpi}"
-            for tool in [MPIS[mpi][0], *HELPERS[mpi]]:
-                binaries[f"bin/{tool}"] = Path(shutil.which(tool))
-    binaries["bin/ckrun"] = rig.build / "bin/ckrun"
-    for name, path in binaries.items():
-        (to / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path.resolve(), to / name)
-        if shutil.which("strip"):
-            subprocess.run(["strip", "--strip-debug", to / name], check=False)
-        for lib in libraries(path):
-            (to / "lib").mkdir(exist_ok=True)
-            shutil.copy(lib, to / "lib")
+    to.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as stage, tarfile.open(to / CARRIED, "w:gz", compresslevel=6) as out:
+        for name, path in binaries(rig, jobs).items():
+            staged = Path(stage) / name
+            staged.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path.resolve(), staged)
+            if shutil.which("strip") and not name.startswith("lib/"):
+                subprocess.run(["strip", "--strip-debug", staged], check=True)
+            out.add(staged, name)
     for script in ("manycore.sh", "manycore.py"):
         shutil.copy(HERE / script, to)
+
+
+@contextmanager
+def unpacked(build):
+    """Where the programs are: `build`, or what was carried there, in a folder that exists meanwhile."""
+    if not (build / CARRIED).exists():
+        yield build
+        return
+    with tempfile.TemporaryDirectory(prefix="manycore-") as folder, tarfile.open(build / CARRIED) as carried:
+        carried.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        yield Path(folder)
 
 
 # ---- the whole -------------------------------------------------------------------------------------
@@ -283,7 +312,7 @@ def arguments():
     parser.add_argument("--pes", type=int, default=cores())
     parser.add_argument("--only", default="")
     parser.add_argument("--csv", type=Path)
-    parser.add_argument("build", nargs="?", type=Path, default=HERE.parent / "build")
+    parser.add_argument("build", nargs="?", type=Path, default=HERE if (HERE / CARRIED).exists() else HERE.parent / "build")
     parser.add_argument("seconds", nargs="?", type=float, default=DEFAULT_SECONDS)
     return parser.parse_args()
 
@@ -295,13 +324,7 @@ def write_csv(path, table):
             out.writerows([row, how, v] for how, all_of_it in values.items() for v in all_of_it)
 
 
-def main():
-    args = arguments()
-    rig = Rig(args.build.resolve(), args.pes)
-    jobs = [job for job in [*collectives(), *grain(), *programs(args.pes)] if any(args.only in row for row in job.rows)]
-    if args.carry:
-        carry(rig, jobs, args.carry)
-        return 0
+def report(rig, jobs, args):
     table = Table(jobs, args.only)
     began = time.monotonic()
     rounds = measure(rig, jobs, table, args.seconds, args.smoke)
@@ -314,6 +337,16 @@ def main():
     if args.csv:
         write_csv(args.csv, table)
     return 0 if table.whole() else 1
+
+
+def main():
+    args = arguments()
+    jobs = [job for job in [*collectives(), *grain(), *programs(args.pes)] if any(args.only in row for row in job.rows)]
+    if args.carry:
+        carry(Rig(args.build.resolve(), args.pes), jobs, args.carry)
+        return 0
+    with unpacked(args.build.resolve()) as build:
+        return report(Rig(build, args.pes), jobs, args)
 
 
 if __name__ == "__main__":
