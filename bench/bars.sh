@@ -44,6 +44,8 @@ fine-section-instructions 134
 fine-calls-instructions 610
 fine-count-instructions 1080
 fine-set-instructions 675
-array-barrier-instructions 126
+array-barrier-instructions 115
+array-allreduce-instructions 222
+array-bcast-instructions 168
 array-sync-instructions 396
 END

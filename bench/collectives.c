@@ -7,8 +7,8 @@
  *	ckrun -n 2 --ppn 2 build/bench/collectives      between two PEs of one node (threads)
  *
  * Options: --reps n, --per-pe n (elements of the array on one PE, default 100), --only NAME
- * (figures whose names begin with it, as in --only barrier-group), --rounds n (of each run,
- * instead of as many as take 20 ms), --smoke.
+ * (figures whose names begin with it, as in --only barrier-group), --doubles n (only figures of n
+ * doubles), --rounds n (of each run, instead of as many as take 20 ms), --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with -nodes or
  * -threads, and before it stands -group (one member on each PE) or -array (100 on each):
  *	barrier       an empty reduction, whose callback is a broadcast to the contributors
@@ -59,6 +59,7 @@ struct Main {
 	int n_series, at, repeat;
 	double run_us;
 	int rounds;                        /* --rounds; 0: found for each series */
+	int doubles;                       /* --doubles; -1: all */
 	/* Quiescence: the round that goes on. */
 	int round, drops;
 	double t0, quiet_at, latency;
@@ -181,9 +182,11 @@ static void party_init(struct party *p, enum whom whom, int index, int n_parties
 static void party_begin(struct party *p, enum op op, int n, int rounds)
 {
 	if ((size_t)n > p->cap_v) {
-		free(p->v);
-		p->v = bench_alloc((size_t)n * sizeof *p->v);
+		/* Not whole pages: those of all elements would lie in the same few lines of the cache. */
+		p->v = realloc(p->v, (size_t)n * sizeof *p->v);
 		p->cap_v = (size_t)n;
+		if (!p->v)
+			CkAbort("no memory for %d values", n);
 	}
 	p->op = op;
 	p->n = n;
@@ -401,7 +404,7 @@ static void add(Main *self, const char *only, enum op op, enum whom whom, int n)
 	char name[64];
 
 	snprintf(name, sizeof name, "%s%s", OP[op], WHOM[whom]);
-	if (strncmp(name, only, strlen(only)) == 0)
+	if (strncmp(name, only, strlen(only)) == 0 && (self->doubles < 0 || self->doubles == n))
 		self->series[self->n_series++] =
 			(struct series){ .op = op, .whom = whom, .n = n, .rounds = self->rounds };
 }
@@ -427,6 +430,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 	bench_options_init(&self->opt);
 	self->run_us = RUN_US;
+	self->doubles = -1;
 	for (int i = 1; i < m->argc; i++) {
 		if (strcmp(m->argv[i], "--smoke") == 0) {
 			self->run_us = SMOKE_RUN_US;
@@ -437,6 +441,9 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		} else if (strcmp(m->argv[i], "--rounds") == 0) {
 			i++;
 			self->rounds = (int)bench_number(m->argv[0], "--rounds", m->argv[i], 1, ROUNDS_MOST);
+		} else if (strcmp(m->argv[i], "--doubles") == 0) {
+			i++;
+			self->doubles = (int)bench_number(m->argv[0], "--doubles", m->argv[i], 0, 10000);
 		} else if (strcmp(m->argv[i], "--only") == 0 && i + 1 < m->argc) {
 			only = m->argv[++i];
 		} else if (!bench_option(&self->opt, m->argc, m->argv, &i)) {

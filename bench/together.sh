@@ -6,6 +6,8 @@
 #
 # Prints `name 0 value instructions`, the same in every run:
 #	array-barrier-instructions  a contribution to a barrier, and its result
+#	array-allreduce-instructions  the same with the sum of a double, which the element writes and checks
+#	array-bcast-instructions    a broadcast of a double, and the contribution to the answer
 #	array-sync-instructions     CkSetLoad, CkAtSync and resumeFromSync, in a sync without a step
 # What a PE does once, whatever the number of elements, is a thousandth of that in each figure.
 set -u
@@ -27,8 +29,8 @@ each() { # name, instructions of the rounds in $some, and of those in $more
 		'BEGIN { printf "%s-instructions 0 %.1f instructions\n", name, cost / calls; exit cost <= 0 }'
 }
 
-rounds() { # rounds
-	within result_due "$collectives" --only barrier-array --per-pe $n --reps 1 --rounds "$1"
+rounds() { # function, figure, doubles, rounds
+	within "$1" "$collectives" --only "$2" --doubles "$3" --per-pe $n --reps 1 --rounds "$4"
 }
 
 syncs() { # syncs
@@ -36,6 +38,11 @@ syncs() { # syncs
 }
 
 pes=1
-each array-barrier "$(rounds $some)" "$(rounds $more)" || exit 1
+for figure in result_due:barrier:0 result_due:allreduce:1 deliver_all:bcast:1; do
+	IFS=: read -r function name doubles <<-END
+		$figure
+	END
+	each "array-$name" "$(rounds $function $name-array $doubles $some)" "$(rounds $function $name-array $doubles $more)" || exit 1
+done
 pes=2
 each array-sync "$(syncs $some)" "$(syncs $more)"

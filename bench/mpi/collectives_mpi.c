@@ -7,7 +7,7 @@
  *     mpiexec.hydra -n 2 build/bench/mpi/collectives_mpi.mpich
  *
  * Options: --reps n, --per-rank n (default 100), --only NAME (figures whose names begin with it),
- * --no-pin, --smoke.
+ * --doubles n (only figures of n doubles), --no-pin, --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with the library's:
  *     barrier-group       MPI_Barrier
  *     allreduce-group     MPI_Allreduce of n doubles, all written before and read after
@@ -41,7 +41,8 @@ struct collectives {
 	int rank, ranks, per_rank;
 	double run_us;
 	const char *only;
-	double *values; /* [per_rank][N_MOST] */
+	int doubles;    /* -1: all */
+	double *values; /* [per_rank][n] */
 	double *mine, *result;
 };
 
@@ -75,7 +76,7 @@ static void allreduce(struct collectives *c, const struct series *s, int round)
 	double *sum = s->objects == 1 ? c->values : c->mine;
 
 	for (int o = 0; o < s->objects; o++) {
-		double *v = c->values + (size_t)o * N_MOST;
+		double *v = c->values + (size_t)o * s->n;
 
 		write_values(v, s->n, c->rank * s->objects + o + round);
 		for (int i = 0; s->objects > 1 && i < s->n; i++)
@@ -164,7 +165,7 @@ static int add(const struct collectives *c, struct series *series, int k, struct
 	char name[64];
 
 	snprintf(name, sizeof name, "%s-%s", OP[s.op], whom_of(&s));
-	if (strncmp(name, c->only, strlen(c->only)) != 0)
+	if (strncmp(name, c->only, strlen(c->only)) != 0 || (c->doubles >= 0 && c->doubles != s.n))
 		return k;
 	series[k] = s;
 	return k + 1;
@@ -192,6 +193,7 @@ static void parse(struct collectives *c, int argc, char **argv)
 	bench_options_init(&c->opt);
 	c->per_rank = 100;
 	c->only = "";
+	c->doubles = -1;
 	c->run_us = RUN_US;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--smoke")) {
@@ -200,10 +202,13 @@ static void parse(struct collectives *c, int argc, char **argv)
 		} else if (!strcmp(argv[i], "--per-rank")) {
 			i++;
 			c->per_rank = (int)bench_number(argv[0], "--per-rank", argv[i], 2, 100000);
+		} else if (!strcmp(argv[i], "--doubles")) {
+			i++;
+			c->doubles = (int)bench_number(argv[0], "--doubles", argv[i], 0, N_MOST);
 		} else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
 			c->only = argv[++i];
 		} else if (!bench_option(&c->opt, argc, argv, &i)) {
-			bench_mpi_refuse("usage: %s [--reps n] [--per-rank n] [--only NAME] "
+			bench_mpi_refuse("usage: %s [--reps n] [--per-rank n] [--only NAME] [--doubles n] "
 					 "[--no-pin] [--smoke]\n",
 					 argv[0]);
 		}

@@ -559,21 +559,35 @@ CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_en
 }
 
 /* The message stays the caller's. */
-static inline void run_lent(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
+static inline void lend_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
 	ck_of(pe)->shared = true;
-	run_call(pe, obj, env->entry, call, env);
+	ck_of(pe)->now = (struct ck_running){ obj, env, env->entry };
+	call(self_of(obj), payload_of(env));
+}
+
+static inline void lent_no_more(struct pe *pe)
+{
 	ck_of(pe)->shared = false;
-	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
-		call_node_of(pe->node)->behind(pe, obj);
+	ck_of(pe)->now.obj = NULL;
 }
 
 void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
-	run_lent(pe, obj, env, call);
+	lend_to(pe, obj, env, call);
+	lent_no_more(pe);
+	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
+		call_node_of(pe->node)->behind(pe, obj);
 }
 
-/* The same for each, without asking again. */
+static __attribute__((noinline)) void behind_lent(struct pe *pe, struct ck_obj *obj)
+{
+	lent_no_more(pe);
+	call_node_of(pe->node)->behind(pe, obj);
+}
+
+/* The same for each, without asking again. Between two handlers nothing else happens, so the end of
+ * the first is not written down. */
 static __attribute__((noinline)) void run_shared(struct pe *pe, struct collection *c,
 						 struct ck_obj **objs, uint64_t n,
 						 struct ck_env *env)
@@ -585,9 +599,13 @@ static __attribute__((noinline)) void run_shared(struct pe *pe, struct collectio
 	while (objs < end) {
 		struct ck_obj *obj = *objs++;
 
-		if (CSD_LIKELY(obj != NULL))
-			run_lent(pe, obj, env, call);
+		if (CSD_UNLIKELY(!obj))
+			continue;
+		lend_to(pe, obj, env, call);
+		if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
+			behind_lent(pe, obj);
 	}
+	lent_no_more(pe);
 	call_coll_of(c)->walks--;
 	env_unref(pe, env);
 }

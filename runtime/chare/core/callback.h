@@ -97,9 +97,11 @@ static inline bool callback_same(const CkCallback *a, const CkCallback *b)
 	/* Sixteen bytes at a time: memcmp of 64 bytes is a function call. */
 	typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
 	const pair *x = (const pair *)(const void *)a, *y = (const pair *)(const void *)b;
-	const pair differ = ((x[0] ^ y[0]) | (x[1] ^ y[1])) | ((x[2] ^ y[2]) | (x[3] ^ y[3]));
+	pair differ = ((x[0] ^ y[0]) | (x[1] ^ y[1])) | ((x[2] ^ y[2]) | (x[3] ^ y[3]));
 
-	return !(differ[0] | differ[1]);
+	/* In the vector register, so that only one other is needed. */
+	differ |= (pair){ differ[1], differ[0] };
+	return !differ[0];
 }
 
 #endif

@@ -38,11 +38,9 @@ static void contribute_message(struct pe *pe, struct collection *c, struct ck_ob
 
 static void latest_is(struct pe *pe, struct collection *c, struct reduction *r)
 {
-	struct reduce_pe *p = reduce_of(pe);
 	const bool plain = !c->dynamic && !r->how->merge && !ck_kind(pe, c->type)->contribute;
 
-	p->latest = r;
-	p->latest_of = plain && r->n_missing ? c : NULL;
+	reductions_of(c)->latest = plain && r->n_missing && (r->any || !r->bytes) ? r : NULL;
 }
 
 /* obj: the element, or its stub. */
@@ -68,27 +66,39 @@ void contribute(struct pe *pe, struct collection *c, struct ck_obj *obj,
 }
 
 /* Most contributions go to the reduction of the one before, in the same terms. */
-static inline bool contribute_alike(struct reduce_pe *p, struct ck_obj *obj, const void *data,
-				    size_t count, CkReduction op, const CkCallback *cb)
+static inline bool goes_along(const struct reduction *r, const struct ck_obj *obj, size_t count,
+			      CkReduction op, const CkCallback *cb)
 {
-	struct reduction *r = p->latest;
-
-	if (p->latest_of != obj->coll || r->no != obj->n_contributed || r->n_missing == 1 ||
-	    obj->extra & OBJ_AWAY || r->op != op || r->count != count || !callback_same(&r->cb, cb))
-		return false;
-	obj->n_contributed++;
-	r->n_missing--;
-	reduction_take(r, obj->coll->n_slots, obj->ordinal, data);
-	return true;
+	return r && r->no == obj->n_contributed && r->n_missing != 1 && !(obj->extra & OBJ_AWAY) &&
+	       r->op == op && r->count == count && callback_same(&r->cb, cb);
 }
 
-static __attribute__((noinline)) void contribute_any(struct pe *pe, struct ck_obj *obj,
-						    const void *data, size_t count, CkReduction op,
-						    const CkCallback *to)
+/* All calls here are the last thing that happens, so no register has to be saved. */
+static inline __attribute__((always_inline)) void go_along(struct reduction *r, struct ck_obj *obj,
+							   const void *data)
 {
+	const struct reducer *how = r->how;
+
+	obj->n_contributed++;
+	r->n_missing--;
+	if (!r->bytes)
+		return;
+	if (how->ordered) {
+		if (CSD_UNLIKELY(obj->ordinal != r->n_in_order || r->n_stashed)) {
+			reduction_take_astray(r, obj->coll->n_slots, obj->ordinal, data);
+			return;
+		}
+		r->n_in_order++;
+	}
+	reducer_combine(how, values_of(r->acc), data, r->count, false);
+}
+
+static __attribute__((noinline)) void contribute_any(struct ck_obj *obj, const void *data,
+						    size_t count, CkReduction op, CkCallback cb)
+{
+	struct pe *pe = ck_self_in("CkContribute");
 	struct collection *c = obj->coll;
 	const struct reducer *how = reducer_find(ck_node_of(pe->node), op);
-	CkCallback cb = *to;
 
 	check_contributor(pe, c, how, op);
 	if (op == CkReduction_nop)
@@ -109,14 +119,17 @@ static __attribute__((noinline)) void contribute_any(struct pe *pe, struct ck_ob
 	contribute(pe, c, obj, &in, true);
 }
 
-/* Apart, so that most contributions save no registers. */
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
 {
-	struct pe *pe = ck_self();
 	struct ck_obj *obj = obj_of(self);
+	const struct collection *c = obj->coll; /* NULL: no PE runs yet */
+	const struct reduce_coll *all = c ? reductions_of(c) : NULL; /* NULL: of a singleton chare */
+	struct reduction *r = all ? all->latest : NULL;
 
-	if (!contribute_alike(reduce_of(pe), obj, data, count, op, &cb))
-		contribute_any(pe, obj, data, count, op, &cb);
+	if (CSD_LIKELY(goes_along(r, obj, count, op, &cb)))
+		go_along(r, obj, data);
+	else
+		contribute_any(obj, data, count, op, cb);
 }
 
 /* An element with a seat here has contributed while it was away. */
@@ -150,8 +163,6 @@ static void reduce_coll_fini(struct pe *pe, struct collection *c)
 {
 	struct reduce_coll *all = reductions_of(c);
 
-	if (reduce_of(pe)->latest_of == c)
-		reduce_of(pe)->latest_of = NULL;
 	reductions_close(pe, &all->open);
 	free(all->tree.children);
 	free(all->ahead);

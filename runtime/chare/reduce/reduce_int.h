@@ -35,11 +35,6 @@ struct reduce_pe {
 	struct reduction *spare;  /* records to reuse */
 	struct ck_env *spare_part; /* a message to reuse */
 	struct exchange_place place;
-	/* The reduction of the last contribution: open, and not of messages; other elements of this PE
-	 * have yet to contribute, and none comes or goes. latest_of is its collection; NULL: the
-	 * reduction of the last contribution is not like that, and `latest` means nothing. */
-	struct reduction *latest;
-	const struct collection *latest_of;
 };
 
 /** A PE's knowledge of the PEs below one of its children. */
@@ -48,6 +43,9 @@ enum child_state { CHILD_UNKNOWN, CHILD_FULL, CHILD_EMPTY };
 /** Of a collection on a PE. */
 struct reduce_coll {
 	struct reduction *open;   /* by number */
+	/* The reduction of the last contribution, if it has a value (or none at all), takes no messages,
+	 * other elements of this PE have yet to contribute, and none comes or goes; else NULL. */
+	struct reduction *latest;
 	uint32_t next_no;         /* of the first reduction whose share this PE has not completed */
 	struct reduce_tree tree;  /* PE 0's, restricted to PEs with elements; see counted */
 	uint8_t *folds;           /* [exchange_place.n_folds]: enum fold_state; NULL: not known yet */
