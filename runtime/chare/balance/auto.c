@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * auto.c: CK_LB=auto: when a step pays, by which loads it goes, and whom it asks.
+ * auto.c: CK_LB=auto: when a step pays, and by which loads it goes. Whom it asks is in auto_ask.c.
  *
  * When. Each sync says what the next one will take, in two ways (enum forecast), and the sums of
  * the next one show how much of the imbalance that each of them said has come true. The better
  * forecast, times the part of it that comes true, is what a step would save. When that has added up
  * to the cost of a step, one is taken. So loads that drift are followed as often as pays, and
- * noise,
- * of which nothing comes true, moves nothing.
+ * noise, of which nothing comes true, moves nothing. A step that has not saved its cost by the time
+ * the next one is due makes that one wait.
  *
- * Whom. Cuts keep neighbours together, but every load that wanders crosses them. If steps follow
- * each other closely, or time is lost that no forecast sees, elements are dealt out to all PEs, so
- * that each gets its share of whatever comes. Neighbours that are no longer together may cost more
- * than that saves. So it is a trial: if the next syncs do not take less time, the elements are
- * brought together again, and the next trial comes later.
+ * Dealing out. Cuts keep neighbours together, but every load that wanders crosses them. If steps
+ * follow each other closely, or time is lost that no forecast sees, elements are dealt out to all
+ * PEs, so that each gets its share of whatever comes. Neighbours that are no longer together may
+ * cost more than that saves. So it is a trial: if the next syncs do not take less time, the
+ * elements are brought together again, and the next trial comes later.
  */
 #include "balance_int.h"
 
@@ -48,17 +48,19 @@ static const double NOISE = 1e-4;
 /* A forecast of which less comes true is none; one of which less than this does is blind. */
 static const double TRUST_LEAST = 0.1, TRUST_BLIND = 0.3;
 /* Elements are dealt out when so many steps' costs were lost to imbalances that no forecast sees,
- * and
- * this part of all time. */
+ * and this part of all time. */
 static const double UNSAID = 16, UNSAID_PART = 0.05;
+/* Dealt out once more sooner: neighbours are apart already. */
+static const double UNSAID_AGAIN = 2, UNSAID_PART_AGAIN = 0.03;
 /* Only where frequent steps remove as much: to deal elements out moves all of them. */
 static const double MUCH = 0.14;
 /* A trial has helped if syncs take at most this part of what was usual. */
 static const double MUST = 0.97;
 /* It costs much if they take more than this. */
 static const double WORSE = 1.05;
-/* No more than this part of the imbalance is left by a step that has helped. */
-static const double HELPED = 0.75;
+/* A step has paid if this part of its cost was saved since. For a load that drifts steadily it is
+ * just the cost. */
+static const double PAID = 0.5;
 /* What a step could not remove is forgotten by and by. */
 static const double LEFT_KEPT = 0.95, LEFT_MORE = 0.01;
 
@@ -103,8 +105,15 @@ static double trust_part(const struct choice *ch)
 	return part > 1 ? 1 : part;
 }
 
+static void work_learn(struct work *w, double seconds)
+{
+	w->n += w->n < USUAL;
+	w->mean += (seconds - w->mean) / w->n;
+}
+
 static void learn(struct choice *ch, const struct sync_sums *s)
 {
+	work_learn(&ch->work[ch->apart], s->seconds);
 	for (int k = 0; k < N_FORECASTS; k++)
 		trust_learn(&ch->trust[k], s, &s->by[k]);
 	ch->by = knows_better(ch) ? AS_MEAN : AS_LAST;
@@ -129,8 +138,8 @@ static void trial_fails(struct choice *ch)
 	ch->trial = 0;
 	ch->bar_length = ch->bar_length ? 2 * ch->bar_length : BAR;
 	ch->bar = ch->looked + ch->bar_length;
-	ch->scattered = false;
-	ch->back = true;
+	ch->back = !ch->again;
+	ch->scattered = ch->again;
 }
 
 static void trial_goes_on(struct choice *ch)
@@ -156,17 +165,18 @@ static void trial_learn(struct choice *ch, double max)
 	(trial_has_failed(ch) ? trial_fails : trial_goes_on)(ch);
 }
 
-static bool trial_may_begin(const struct choice *ch)
+bool auto_may_deal(const struct choice *ch)
 {
-	return !ch->scattered && !ch->trial && !ch->back && ch->looked >= ch->bar;
+	return !ch->trial && !ch->back && ch->looked >= ch->bar;
 }
 
-static void trial_begins(struct choice *ch)
+void auto_deals(struct choice *ch, double before)
 {
+	ch->again = ch->scattered;
 	ch->scattered = ch->deal = true;
 	ch->trial = 1;
 	ch->tried_sum = 0;
-	ch->before = ch->usual;
+	ch->before = before;
 	ch->n_usual = 0;
 	ch->unsaid = ch->unsaid_of = 0;
 	ch->n_unsaid = 0;
@@ -193,31 +203,53 @@ static void add_unsaid(const struct balance_node *b, struct choice *ch, const st
 }
 
 /* Each trial that fails doubles what the next one needs. */
-static bool is_lost_unsaid(const struct choice *ch)
+static bool is_lost(const struct choice *ch, double steps, double part)
 {
 	const double failed = (double)ch->bar_length / BAR;
 
-	return (!ch->tried || ch->n_usual >= USUAL_LEAST) && ch->n_unsaid >= UNSAID_LEAST &&
-	       ch->unsaid >= UNSAID * (1 + failed) * cost_of(ch) &&
-	       ch->unsaid >= UNSAID_PART * ch->unsaid_of;
+	return ch->n_unsaid >= UNSAID_LEAST && ch->unsaid >= steps * (1 + failed) * cost_of(ch) &&
+	       ch->unsaid >= part * ch->unsaid_of;
+}
+
+static bool is_lost_unsaid(const struct choice *ch)
+{
+	if (!auto_may_deal(ch) || (ch->tried && ch->n_usual < USUAL_LEAST))
+		return false;
+	if (ch->scattered)
+		return ch->since >= OFTEN && is_lost(ch, UNSAID_AGAIN, UNSAID_PART_AGAIN);
+	return is_lost(ch, UNSAID, UNSAID_PART);
 }
 
 static bool is_often(const struct choice *ch)
 {
-	return ch->tried && ch->since <= OFTEN && ch->n_usual >= USUAL_LEAST &&
-	       ch->before_step > MUCH;
+	return auto_may_deal(ch) && !ch->scattered && ch->tried && ch->since <= OFTEN &&
+	       ch->n_usual >= USUAL_LEAST && ch->before_step > MUCH;
 }
 
-/* Judge the last step by the sync after it: it has left three quarters of the imbalance or less, or
- * no more than is tolerated; or it has not helped, and the next one waits for twice as much. */
-static void judge_step(struct choice *ch, double imbalance, bool tolerated)
+/* When the next step is due, the last one is judged: if it has not paid, the next one waits for
+ * twice as much. */
+static void judge_step(struct choice *ch)
 {
 	if (ch->before_step > 0) {
-		ch->patience = tolerated || imbalance <= HELPED * ch->before_step ? 0 : ch->patience + 1;
+		ch->patience = ch->gained >= PAID * cost_of(ch) ? 0 : ch->patience + 1;
 		if (ch->patience > PATIENCE_MOST)
 			ch->patience = PATIENCE_MOST;
 	}
 	ch->before_step = 0;
+}
+
+/* Whether what was lost has added up to the cost. */
+static bool is_due(const struct choice *ch)
+{
+	return ch->owed >= cost_of(ch) * (1 << ch->patience);
+}
+
+/* What the PE with most takes longer than it would after a step. */
+static double lost_by(const struct choice *ch, const struct sync_sums *s, enum forecast by)
+{
+	const struct sync_forecast *f = &s->by[by];
+
+	return f->max - f->work / s->speed * (1 + ch->left);
 }
 
 /* Whether the forecast says that a step pays; *tolerated: it says that none is needed. */
@@ -225,17 +257,22 @@ static bool pays(const struct balance_node *b, struct choice *ch, const struct s
 		 bool *tolerated)
 {
 	const struct sync_forecast *f = &s->by[ch->by];
-	const double level = f->work / s->speed, part = trust_part(ch);
-	const double saved = part * (f->max - level * (1 + ch->left)), imbalance = f->max / level - 1;
+	const double imbalance = f->max / (f->work / s->speed) - 1, part = trust_part(ch);
+	const double lost = lost_by(ch, s, ch->by), saved = part * lost;
 
 	*tolerated = is_tolerated(b, ch, imbalance);
-	judge_step(ch, imbalance, *tolerated);
+	ch->gained += ch->before_lost - lost_by(ch, s, AS_LAST);
 	ch->settled |= *tolerated;
 	ch->owed = *tolerated ? 0 : ch->owed + (saved > 0 ? saved : 0);
 	add_unsaid(b, ch, s, !*tolerated && part >= TRUST_BLIND);
-	if (*tolerated || part <= TRUST_LEAST || ch->owed < cost_of(ch) * (1 << ch->patience))
+	if (*tolerated || part <= TRUST_LEAST || !is_due(ch))
+		return false;
+	judge_step(ch);
+	if (!is_due(ch))
 		return false;
 	ch->before_step = imbalance;
+	ch->before_lost = lost;
+	ch->gained = 0;
 	return true;
 }
 
@@ -243,11 +280,10 @@ static void begin_step(struct choice *ch, bool unsaid)
 {
 	if (unsaid)
 		ch->by = AS_MEAN;
-	if (trial_may_begin(ch) && (unsaid || is_often(ch)))
-		trial_begins(ch);
+	if (unsaid || is_often(ch))
+		auto_deals(ch, ch->usual);
 	else if (ch->since > CALM)
 		ch->scattered = false;
-	ch->back = false;
 	ch->owed = 0;
 	ch->since = 0;
 }
@@ -273,7 +309,7 @@ bool auto_step(const struct balance_node *b, struct choice *ch, const struct syn
 	learn(ch, s);
 	trial_learn(ch, s->by[AS_LAST].max);
 	step = pays(b, ch, s, &tolerated);
-	unsaid = !step && trial_may_begin(ch) && is_lost_unsaid(ch);
+	unsaid = !step && is_lost_unsaid(ch);
 	step |= unsaid || ch->back;
 	if (step)
 		begin_step(ch, unsaid);
@@ -284,77 +320,12 @@ bool auto_step(const struct balance_node *b, struct choice *ch, const struct syn
 
 /* Before the first step elements touched their memory for the first time, which hid their later
  * load, so the second step need not wait. The first one's cost says little, too: PEs communicated
- * for the first time. One that deals all elements out is not repeated. */
+ * for the first time. One that deals all elements out, or brings them together again, moves more
+ * than others. */
 void auto_took(struct choice *ch, double seconds)
 {
-	if (!ch->deal) {
-		ch->cost = ch->tried ? seconds : 0;
-		ch->step_cost = seconds;
-	}
-	ch->deal = false;
+	if (!ch->deal && !ch->back)
+		ch->cost = ch->step_cost = ch->tried ? seconds : 0;
+	ch->deal = ch->back = false;
 	ch->tried = true;
-}
-
-/* ---- who is asked ---------------------------------------------------------------------------- */
-
-/* From the cheapest on: cuts cost nothing later, refine moves least, greedy balances best. Where
- * elements are scattered cuts would bring them together. */
-static const char *const candidates[] = { "cuts", "refine", "greedy" };
-enum { REFINE = 1, GREEDY, N_CANDIDATES };
-static const double AS_GOOD = 1.02;
-/* Strategies may use up the tolerance to move less. With half of it, the other half is left for
- * changes until the next step. */
-static const double FINER = 0.5;
-
-/* The acceptable time of the longest PE: what is tolerated, or nearly the optimum. */
-static double enough(const CkLBStats *s, double best)
-{
-	struct lb_quality now;
-	double tolerated;
-
-	lb_quality(s, NULL, &now);
-	tolerated = now.fair * (1 + s->tolerance);
-	return tolerated > best * AS_GOOD ? tolerated : best * AS_GOOD;
-}
-
-static int first_candidate(const struct choice *ch, bool extents)
-{
-	if (ch->deal)
-		return GREEDY;
-	return ch->scattered || !extents ? REFINE : 0;
-}
-
-static void see_what_is_left(struct choice *ch, const CkLBStats *s, const int32_t *to)
-{
-	struct lb_quality q;
-
-	lb_quality(s, to, &q);
-	ch->left = q.fair > 0 ? q.max / q.fair - 1 : 0;
-}
-
-int auto_answer(const struct lb_table *t, struct choice *ch, const CkLBStats *s, bool extents,
-		int32_t *to, size_t *which_p, const struct lb_strategy **st_p)
-{
-	const int first = first_candidate(ch, extents);
-	double max[N_CANDIDATES], best = HUGE_VAL;
-	CkLBStats finer = *s;
-	struct lb_quality q;
-	int i = first, err;
-
-	finer.tolerance *= FINER;
-	for (int k = first; k < N_CANDIDATES; k++) {
-		max[k] = HUGE_VAL;
-		if (lb_strategy_run(lb_strategy_find(t, candidates[k]), &finer, to, which_p))
-			continue;
-		lb_quality(s, to, &q);
-		max[k] = q.max;
-		best = q.max < best ? q.max : best;
-	}
-	while (i < N_CANDIDATES - 1 && max[i] > enough(s, best))
-		i++;
-	*st_p = lb_strategy_find(t, candidates[i]);
-	err = lb_strategy_run(*st_p, &finer, to, which_p);
-	if (!err)
-		see_what_is_left(ch, s, to);
-	return err;
 }

@@ -60,15 +60,17 @@ struct past {
 	uint32_t n;               /* syncs that the mean is of */
 };
 
-/** The mean is of the last eight. No sync counts there with more than twice what was to be
- * expected: a PE that loses its core for a while seems to be busy, and so does an element of it. */
+/** The mean is of about the last eight, and newer syncs count more: elements that were busy in
+ * different syncs then differ, so that greedy gives each PE its share of each kind. No sync counts
+ * there with more than twice what was to be expected: a PE that loses its core for a while seems to
+ * be busy, and so does an element of it. */
 static inline void past_learn(struct past *p, double now)
 {
 	const float x = (float)now, last = p->says[AS_LAST], mean = p->says[AS_MEAN];
 	const float most = 2 * (last > mean ? last : mean);
 
 	p->n += p->n < 8;
-	p->says[AS_MEAN] += ((p->n > 1 && x > most ? most : x) - mean) / (float)p->n;
+	p->says[AS_MEAN] += ((p->n > 1 && x > most ? most : x) - mean) * 2 / (float)(p->n + 1);
 	p->says[AS_LAST] = x;
 }
 
@@ -185,12 +187,20 @@ struct choice {
 	double unsaid, unsaid_of; /* seconds lost to imbalances that no forecast sees, and all */
 	uint32_t n_unsaid;        /* such syncs */
 	double before_step;       /* the imbalance before the last step; 0: it has been judged */
-	uint32_t patience;        /* steps in a row that did not help */
+	double before_lost;       /* and the seconds that a sync lost by it, */
+	double gained;            /* and what the syncs since then have lost less than that */
+	uint32_t patience;        /* steps in a row that did not pay */
 	double left;              /* the imbalance that the last step could not remove */
 	/* Cuts, or elements scattered over all PEs? */
 	bool scattered;
-	bool deal;                /* this step scatters them */
-	bool back;                /* the next sync takes a step that brings them together again */
+	bool deal;                /* this step scatters them, */
+	bool again;               /* which already were */
+	bool back;                /* the next step brings them together again, and is taken at once */
+	bool apart;               /* the last step was not by cuts */
+	struct work {
+		uint32_t n;           /* syncs, at most eight, */
+		double mean;          /* and the seconds of all PEs */
+	} work[2];                /* while elements were together, and while they were apart */
 	uint32_t n_usual;         /* syncs since the first step, or since that changed, */
 	double usual;             /* and the mean seconds of the PE with most, steps included */
 	uint32_t trial;           /* the next sync of the trial that is under way, from 1; 0: none is */
@@ -217,6 +227,13 @@ bool auto_step(const struct balance_node *b, struct choice *ch, const struct syn
 	       bool pauses);
 /** The step has taken this many seconds. */
 void auto_took(struct choice *ch, double seconds);
+/** Whether elements may be dealt out to all PEs now; and the caller does so in this step. `before`:
+ * seconds that the PE with most would take otherwise. */
+bool auto_may_deal(const struct choice *ch);
+void auto_deals(struct choice *ch, double before);
+
+/* ---- auto_ask.c ------------------------------------------------------------------------------ */
+
 /** Ask the cheapest strategy that helps; see choose_answer. */
 int auto_answer(const struct lb_table *t, struct choice *ch, const CkLBStats *s, bool extents,
 		int32_t *to, size_t *which_p, const struct lb_strategy **st_p);
