@@ -30,6 +30,7 @@
  * mutant 12: STACK: share_sleep_begin stores `sleeping` relaxed
  * mutant 13: STACK: share_send looks at `sleeping` before its push is visible
  * mutant 14: STACK: share_send does not look at `sleeping`
+ * mutant 15: take_ring returns after the first message, also before a message of the stack
  */
 #include "mutant.pml"
 
@@ -211,8 +212,8 @@ inline ring_release()
 	fi
 }
 
-/* take_ring, ring_look */
-inline take_ring()
+/* take_ring, ring_look. A message that comes alone ends it, but not before one of the stack (in_stack). */
+inline take_ring(in_stack)
 {
 	n = 0;
 	do
@@ -261,11 +262,17 @@ inline take_ring()
 			n++;
 			v = 0;
 			body = 0;
-			past = 0
+			past = 0;
+			if
+			:: !streams && (!in_stack || mutant == 15) -> alone = true; break
+			:: else
+			fi
 		}
 	:: else -> break
 	od;
 	atomic {
+		streams = alone || n == RING_SLOTS;
+		alone = false;
 		n = 0;
 		v = 0;
 		body = 0;
@@ -294,7 +301,7 @@ inline take_earlier(m)
 {
 	load(RECEIVER, MARK(m), v);
 	if
-	:: v && mutant != 6 -> v = 0; take_ring(); in_past++
+	:: v && mutant != 6 -> v = 0; take_ring(true); in_past++
 	:: v && mutant == 6 -> v = 0; in_past++
 	:: else
 	fi
@@ -356,11 +363,11 @@ inline share_sleep_begin()
 proctype receiver()
 {
 	byte v, body, past, n, n_read, in_past, top, first;
-	bool ring, came;
+	bool ring, came, streams, alone;
 
 	do
 	:: got < MESSAGES ->                 /* share_progress */
-		take_ring();
+		take_ring(false);
 		if
 		:: mem[TOP] -> take_stack()
 		:: else

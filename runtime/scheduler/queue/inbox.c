@@ -67,7 +67,8 @@ int inbox_take_slow(struct pe *pe)
 
 /* ---- rings: the writer ----------------------------------------------------------------------- */
 
-/* Advance `stop`, but leave one slot of the ring for BELL_END. False: the ring is full. */
+/* Advance `stop`, but leave one slot of the ring for BELL_END. False: the ring is full.
+ * Model: pair.pml, ring_turn */
 static bool ring_turn(struct bell_writer *w)
 {
 	bell_turn(w);
@@ -95,7 +96,8 @@ static void ring_begin(struct inbox_out *out, struct inbox_ring *ring)
 	ring_turn(&out->to);
 }
 
-/* The pair continues in a larger ring. The slot that ring_turn has left takes BELL_END. */
+/* The pair continues in a larger ring. The slot that ring_turn has left takes BELL_END.
+ * Model: pair.pml, ring_grow */
 static __attribute__((noinline, cold)) void ring_grow(struct inbox_out *out)
 {
 	struct inbox_ring *old = out->ring, *ring = ring_new(out, 2 * old->n_slots);
@@ -217,7 +219,8 @@ static void value_arrived(struct pe *pe, const struct inbox_in *in, const struct
 	msgq_push(&pe->queue, m);
 }
 
-/* Up to the first one that was sent after a pointer that has not been taken. */
+/* Up to the first one that was sent after a pointer that has not been taken.
+ * Model: pair.pml, take_values */
 static int take_values(struct pe *pe, struct inbox_in *in)
 {
 	const struct ring_slot *slot;
@@ -245,7 +248,8 @@ static struct cmi_msg *next_pointer(struct inbox_in *in)
 	return NULL;
 }
 
-/* Messages by value that were sent before a pointer are visible when that is. */
+/* Messages by value that were sent before a pointer are visible when that is.
+ * Model: pair.pml, take_pointers */
 static int take_pointers(struct pe *pe, struct inbox_in *in)
 {
 	struct cmi_msg *m;
