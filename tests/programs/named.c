@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "named.decl.h"
+#include "named_main.h"
 
 enum { LEFT, RIGHT, SIDES, TURNS = 2, ROUNDS = 2 };
 #define OOB UINT64_MAX
@@ -273,15 +274,8 @@ void Cell_on_drop(Cell *self)
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
-	seed = check_run_seed(m);
-	steps = check_argument(m, 2, 60);
-	percent = check_argument(m, 3, 30);
-	words = check_argument(m, 4, 9);
-	n_cells = check_argument(m, 5, 7);
 	mainProxy = Main_thisProxy(self);
-	CkPrintf("named: seed %llu, %d steps\n", (unsigned long long)seed, steps);
-	cells = Cell_ckNew(CkDims1(n_cells));
-	Cell_begin_all(cells, 0);
+	begin_cells("named", m);
 }
 
 void Main_on_done(Main *self, uint64_t sum, uint64_t moves)
@@ -293,10 +287,8 @@ void Main_on_done(Main *self, uint64_t sum, uint64_t moves)
 
 void Main_on_dropped(Main *self)
 {
-	if (++self->rounds < ROUNDS) {
-		Cell_begin_all(cells, self->rounds);
+	if (begin_next_round(++self->rounds, ROUNDS))
 		return;
-	}
 	CkPrintf("named: right, after %llu moves\n", (unsigned long long)self->moves);
 	CkExit(0);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "named_sets.decl.h"
+#include "named_main.h"
 
 enum { REACH = 2, MOST = 2 * REACH + 1, TURNS = 2, ROUNDS = 2 };
 #define OOB UINT64_MAX
@@ -211,15 +212,8 @@ void Cell_on_drop(Cell *self)
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
-	seed = check_run_seed(m);
-	steps = check_argument(m, 2, 60);
-	percent = check_argument(m, 3, 30);
-	words = check_argument(m, 4, 9);
-	n_cells = check_argument(m, 5, 7);
 	mainProxy = Main_thisProxy(self);
-	CkPrintf("named_sets: seed %llu, %d steps\n", (unsigned long long)seed, steps);
-	cells = Cell_ckNew(CkDims1(n_cells));
-	Cell_begin_all(cells, 0);
+	begin_cells("named_sets", m);
 }
 
 void Main_on_done(Main *self, uint64_t sum)
@@ -230,10 +224,8 @@ void Main_on_done(Main *self, uint64_t sum)
 
 void Main_on_dropped(Main *self)
 {
-	if (++self->rounds < ROUNDS) {
-		Cell_begin_all(cells, self->rounds);
+	if (begin_next_round(++self->rounds, ROUNDS))
 		return;
-	}
 	CkPrintf("named_sets: right\n");
 	CkExit(0);
 }
