@@ -101,6 +101,22 @@ double bench_now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
+void bench_compute(double us)
+{
+	const double end = bench_now_us() + us;
+
+	while (bench_now_us() < end)
+		;
+}
+
+double bench_seconds_taken(bool thread)
+{
+	struct timespec t;
+
+	clock_gettime(thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 double bench_resident_bytes(void)
 {
 	long total, resident;

@@ -55,6 +55,12 @@ size_t bench_largest(const struct bench_options *opt);
 /** Microseconds of the monotonic clock. */
 double bench_now_us(void);
 
+/** Compute for so long. */
+void bench_compute(double us);
+
+/** Seconds of processor time that this process has taken, or only this thread. */
+double bench_seconds_taken(bool thread);
+
 /** Bytes of this process's memory that are in RAM, shared ones included. Ends the program when that
  * cannot be told. */
 double bench_resident_bytes(void);

@@ -11,7 +11,6 @@
  * that waits, the mean of all, for one second of waiting. A process has its helper threads with it.
  */
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
 #include "waiting.decl.h"
@@ -24,13 +23,7 @@ struct Waiter {
 	double before;
 };
 
-static double seconds_taken(void)
-{
-	struct timespec t;
-
-	clock_gettime(CkNumNodes() > 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+static double seconds_taken(void) { return bench_seconds_taken(CkNumNodes() == 1); }
 
 void Waiter_on_new(Waiter *self)
 {
@@ -40,10 +33,7 @@ void Waiter_on_new(Waiter *self)
 
 void Waiter_on_compute(Waiter *self)
 {
-	const double end = bench_now_us() + milliseconds * 1000.0;
-
-	while (bench_now_us() < end)
-		;
+	bench_compute(milliseconds * 1000.0);
 	Waiter_end_all(Waiter_thisProxy(self));
 }
 

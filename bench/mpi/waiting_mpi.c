@@ -13,23 +13,6 @@
 #include "bench_mpi.h"
 
 #include <string.h>
-#include <time.h>
-
-static double seconds_taken(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void compute(int milliseconds)
-{
-	const double end = bench_now_us() + milliseconds * 1000.0;
-
-	while (bench_now_us() < end)
-		;
-}
 
 int main(int argc, char **argv)
 {
@@ -51,11 +34,11 @@ int main(int argc, char **argv)
 		bench_mpi_refuse("waiting_mpi: give it two ranks or more\n");
 	MPI_Barrier(MPI_COMM_WORLD);
 	t0 = bench_now_us();
-	before = seconds_taken();
+	before = bench_seconds_taken(false);
 	if (rank == 0)
-		compute(milliseconds);
+		bench_compute(milliseconds * 1000.0);
 	MPI_Bcast(&answer, 1, MPI_INT, 0, MPI_COMM_WORLD);
-	taken = rank ? seconds_taken() - before : 0;
+	taken = rank ? bench_seconds_taken(false) - before : 0;
 	MPI_Reduce(&taken, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 	if (rank == 0)
 		printf("waiting-%s %d %.3f s\n", bench_mpi_library(), ranks,
