@@ -78,21 +78,29 @@ static inline void msg_tell_taken(struct cmi_msg *m, bool one_process)
 }
 #endif
 
-/** Any thread. Push `m`, which the reader knows as `name`. one_process: as in msg_tell_left. */
-static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name,
-				  bool one_process)
+/** Any thread. Push a list that is linked by names, from the message that the reader knows as
+ * `name` to `last`. one_process: as in msg_tell_left. */
+static inline void msg_stack_push_list(struct msg_stack *s, uint64_t name, struct cmi_msg *last,
+				       bool one_process)
 {
 	uint64_t top = atomic_load_explicit(&s->top, memory_order_relaxed);
 
 	do {
-		m->next = (struct cmi_msg *)(uintptr_t)top;
-		msg_tell_pushed(m, one_process);
+		last->next = (struct cmi_msg *)(uintptr_t)top;
+		msg_tell_pushed(last, one_process);
 		/* As a release it makes the message's bytes visible to msg_stack_take. It is seq_cst because
 		 * pushers then check whether the reader sleeps, while the reader first announces its sleep and
 		 * then checks the stack: one of the two sees the other. On x86 and ARM the instruction is the
 		 * same. Model: ring.pml, send_by_stack */
 	} while (!atomic_compare_exchange_weak_explicit(&s->top, &top, name, memory_order_seq_cst,
 							memory_order_relaxed));
+}
+
+/** The same of one message. */
+static inline void msg_stack_push(struct msg_stack *s, struct cmi_msg *m, uint64_t name,
+				  bool one_process)
+{
+	msg_stack_push_list(s, name, m, one_process);
 }
 
 /** Any thread. Whether it is non-empty; relaxed, because msg_stack_take acquires. */
@@ -149,13 +157,7 @@ static inline void msg_stack_local_push(struct msg_stack *s, struct cmi_msg *m)
 static inline void msg_stack_local_push_list(struct msg_stack *s, struct cmi_msg *first,
 					     struct cmi_msg *last)
 {
-	uint64_t top = atomic_load_explicit(&s->top, memory_order_relaxed);
-
-	do
-		last->next = (struct cmi_msg *)(uintptr_t)top;
-	/* As in msg_stack_push. */
-	while (!atomic_compare_exchange_weak_explicit(&s->top, &top, (uint64_t)(uintptr_t)first,
-						      memory_order_seq_cst, memory_order_relaxed));
+	msg_stack_push_list(s, (uint64_t)(uintptr_t)first, last, true);
 }
 
 /** Take all, newest first, linked by pointers. */

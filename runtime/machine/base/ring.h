@@ -25,6 +25,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cmi_msg.h"
+
 enum {
 	RING_LINE = 64,
 	RING_SLOTS = 64,           /* a power of two */
@@ -33,6 +35,10 @@ enum {
 	RING_BODY_MOST = RING_SLOT_BYTES - RING_HEAD_BYTES,
 	RING_REPORT = RING_SLOTS / 4,
 	RING_LAP_SHIFT = 40,
+	/* The longest that a store may take, behind some dozen lines that other cores have. A reader that
+	 * is about to sleep looks on for so long (share_sleep_begin); a sleep and a wake-up take ten times
+	 * as long. */
+	RING_SETTLE_NS = 4000,
 };
 
 struct ring_slot {
@@ -151,6 +157,26 @@ static inline void ring_copy(void *to, const void *from, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 16)
 		memcpy((char *)to + i, (const char *)from + i, 16);
+}
+
+/** Writer. Hand over a copy of a message that fits, in the claimed slot. */
+static inline void ring_put(struct ring_writer *w, struct ring_slot *slot, uint32_t n_past,
+			    const struct cmi_msg *m)
+{
+	slot->prio = m->prio;
+	slot->n_past = n_past;
+	ring_copy(slot->body, m + 1, m->size - sizeof *m);
+	ring_publish(w, slot, ring_tag(m->flags, m->handler, (uint16_t)m->size));
+}
+
+/** Reader. Fill `m`, which has the size in the tag, with the message of a slot. The route is one
+ * store, because the scheduler loads several of its fields together. */
+static inline void ring_get(struct cmi_msg *m, const struct ring_slot *slot, uint64_t tag,
+			    int src_pe)
+{
+	m->route = ring_route(tag) | (uint64_t)(uint32_t)src_pe << 32;
+	m->prio = slot->prio;
+	ring_copy(m + 1, slot->body, ring_size(tag) - sizeof *m);
 }
 
 #endif

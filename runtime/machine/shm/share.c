@@ -28,9 +28,6 @@ enum {
 	SIZE_OF_REF = 0,
 	/* A pair gets a ring after this many messages, because start-up and shut-down need none. */
 	RING_AFTER = 16,
-	/* The longest that a store may take, behind some dozen lines that other cores have. A sleep and a
-	 * wake-up take ten times as long. */
-	SETTLE_NS = 4000,
 };
 
 /** Follows the head of a put by message, before the bytes. */
@@ -192,7 +189,7 @@ bool share_sleep_begin(struct cmi_pe *w)
 	if (!p)
 		return true;
 	atomic_store_explicit(&p->line->sleeping, true, memory_order_seq_cst);
-	until = p->n_in ? machine_now_ns() + SETTLE_NS : 0;
+	until = p->n_in ? machine_now_ns() + RING_SETTLE_NS : 0;
 	do
 		came = something_came(p);
 	while (!came && machine_now_ns() < until);
@@ -295,10 +292,7 @@ static __attribute__((noinline, cold)) void offer_ring(struct cmi_pe *w, struct 
 static void send_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_slot *slot,
 			 struct cmi_msg *m)
 {
-	slot->prio = m->prio;
-	slot->n_past = o->n_past;
-	ring_copy(slot->body, m + 1, m->size - sizeof *m);
-	ring_publish(&o->ring, slot, ring_tag(m->flags, m->handler, (uint16_t)m->size));
+	ring_put(&o->ring, slot, o->n_past, m);
 	w->m->client.msg_free(w->owner, m);
 }
 
@@ -459,10 +453,7 @@ static void slot_arrived(struct cmi_pe *w, int src_pe, const struct ring_slot *s
 		return;
 	}
 	m = w->m->client.msg_alloc(w->owner, size);
-	/* One store, because the scheduler loads several of these fields together. */
-	m->route = ring_route(tag) | (uint64_t)(uint32_t)src_pe << 32;
-	m->prio = slot->prio;
-	ring_copy(m + 1, slot->body, size - sizeof *m);
+	ring_get(m, slot, tag, src_pe);
 	w->m->client.msg_arrived(w->owner, m);
 }
 

@@ -11,8 +11,6 @@ enum {
 	POINTERS = 256, /* of a pair's first ring */
 	/* Messages taken from one ring in a pass. */
 	TAKE_MOST = 64,
-	/* As in share_sleep_begin: the longest that a store of a ring's writer may take. */
-	SETTLE_NS = 4000,
 };
 
 struct inbox_offer {
@@ -132,10 +130,7 @@ static inline bool goes_by_value(const struct pe *pe, const struct cmi_msg *m)
 static inline void send_by_value(struct pe *pe, struct inbox_out *out, struct ring_slot *slot,
 				 struct cmi_msg *m)
 {
-	slot->prio = m->prio;
-	slot->n_past = out->n_past;
-	ring_copy(slot->body, m + 1, m->size - sizeof *m);
-	ring_publish(&out->values, slot, ring_tag(m->flags, m->handler, (uint16_t)m->size));
+	ring_put(&out->values, slot, out->n_past, m);
 	csd_msg_free(pe, m);
 }
 
@@ -209,13 +204,9 @@ void inbox_offer_arrived(struct pe *pe, struct cmi_msg *m)
 static void value_arrived(struct pe *pe, const struct inbox_in *in, const struct ring_slot *slot,
 			  uint64_t tag)
 {
-	const size_t size = ring_size(tag);
-	struct cmi_msg *m = csd_msg_alloc_copy(pe, size);
+	struct cmi_msg *m = csd_msg_alloc_copy(pe, ring_size(tag));
 
-	/* One store, as in share.c's slot_arrived. */
-	m->route = ring_route(tag) | (uint64_t)(uint32_t)in->src_pe << 32;
-	m->prio = slot->prio;
-	ring_copy(m + 1, slot->body, size - sizeof *m);
+	ring_get(m, slot, tag, in->src_pe);
 	msgq_push(&pe->queue, m);
 }
 
@@ -303,7 +294,7 @@ static bool any_rings(const struct pe *pe)
  * takes longer (as share_sleep_begin, which has the reasons). */
 bool inbox_any_for_sleep(const struct pe *pe)
 {
-	const uint64_t until = pe->n_rings ? csd_now_ns() + SETTLE_NS : 0;
+	const uint64_t until = pe->n_rings ? csd_now_ns() + RING_SETTLE_NS : 0;
 	bool any;
 
 	do
