@@ -212,7 +212,7 @@ static bool reading_is_no_background(void)
 	const struct pace pace = sync_pace(csd_self(), c);
 
 	return meter_busy(meter()) >= reading &&
-	       sync_background_now(csd_self(), c, &pace) < (double)reading * pace.tick / 2;
+	       sync_busy(csd_self(), c, &pace) < (double)reading * pace.tick / 2;
 }
 
 void Main_on_next(Main *self)

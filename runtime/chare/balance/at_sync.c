@@ -64,7 +64,7 @@ static void add_loads(struct pe *pe, struct collection *c, struct sync_sums *sum
 		sums->alone += place_moves_alone(pe, obj);
 		add_past(sums, &e->past, elem_seconds_now(e, &pace));
 	}
-	add_past(sums, &sync_of(c)->background, sync_background(pe, c, &pace, measured));
+	add_past(sums, &sync_of(c)->background, sync_background(sync_busy(pe, c, &pace), measured));
 	sums->speed = pace.speed;
 	sums->pes = 1;
 	for (int k = 0; k < N_FORECASTS; k++) {
@@ -342,32 +342,39 @@ static void measure_anew(struct pe *pe, struct collection *c)
 	measure_next(pe, c);
 }
 
-/* Returns the PE's pace until now. */
-static struct pace measure_learn(struct pe *pe, struct collection *c)
-{
+/* What a PE has measured until now. */
+struct measured {
 	struct pace pace;
+	double busy, elements;    /* seconds of the PE; of its elements */
+};
+
+static struct measured measured_now(struct pe *pe, struct collection *c)
+{
+	struct measured m = { .elements = 0 };
 
 	meter_look(pe);
-	pace = sync_pace(pe, c);
-	past_learn(&sync_of(c)->background, sync_background_now(pe, c, &pace));
-	return pace;
+	m.pace = sync_pace(pe, c);
+	m.busy = sync_busy(pe, c, &m.pace);
+	return m;
 }
 
-static void load_next(struct lb_elem *e, enum measuring how, const struct pace *pace)
+static void load_next(struct lb_elem *e, enum measuring how, struct measured *m)
 {
 	if (how == MEASURE_ON)
 		return;
-	if (how != MEASURE_ANEW)
-		past_learn(&e->past, elem_seconds_now(e, pace));
+	if (how != MEASURE_ANEW) {
+		m->elements += (double)e->ticks * m->pace.tick;
+		past_learn(&e->past, elem_seconds_now(e, &m->pace));
+	}
 	e->ticks = 0;
 	e->has_load = false;
 }
 
 /* Elements may exceed the caches, so each is visited once. */
 static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how,
-		      const struct pace *pace)
+		      struct measured *m)
 {
-	load_next(e, how, pace);
+	load_next(e, how, m);
 	if (takes_part(s, e))
 		sync_become_due(s, e);
 }
@@ -375,21 +382,24 @@ static void sync_over(struct sync_coll *s, struct lb_elem *e, enum measuring how
 static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 {
 	struct sync_coll *s = sync_of(c);
-	struct pace pace = { 0 };
+	const bool learns = how == MEASURE_LEARN || how == MEASURE_OFF;
+	struct measured m = { .elements = 0 };
 	struct ck_obj *obj;
 
 	step_free(s);
 	if (place_is_closed(c))
 		place_open(pe, c);
-	if (how == MEASURE_LEARN || how == MEASURE_OFF)
-		pace = measure_learn(pe, c);
+	if (learns)
+		m = measured_now(pe, c);
 	if (how == MEASURE_ANEW || how == MEASURE_LEARN)
 		measure_anew(pe, c);
 	else if (how == MEASURE_OFF)
 		observe_coll_not(pe, c);
 	s->unmeasured = how == MEASURE_OFF || (s->unmeasured && how == MEASURE_ON);
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		sync_over(s, elem_of(obj), how, &pace);
+		sync_over(s, elem_of(obj), how, &m);
+	if (learns)
+		past_learn(&s->background, sync_background(m.busy, m.elements));
 	s->round++;
 	if (pe->id == 0)
 		sync_ends(pe, s);

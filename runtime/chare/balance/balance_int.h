@@ -386,12 +386,14 @@ void syncs_describe(struct pe *pe, struct csd_told *to);
 
 /** The PE's pace since measuring of the array began. */
 struct pace sync_pace(struct pe *pe, const struct collection *c);
-/** Seconds of the PE in this sync that belong to no element of the array; `measured` belong to
- * some. */
-double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace,
-		       double measured);
-/** The same, where the caller does not know how many that are. */
-double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace);
+/** Seconds that the PE has been busy in this sync. */
+double sync_busy(struct pe *pe, const struct collection *c, const struct pace *pace);
+/** Of these, the seconds that belong to no element of the array; `measured` belong to some.
+ * Elements that came from another PE have brought their time there, so that it may seem less. */
+static inline double sync_background(double busy, double measured)
+{
+	return busy > measured ? busy - measured : 0;
+}
 
 /* ---- step_rest.c ----------------------------------------------------------------------------- */
 

@@ -16,25 +16,11 @@ struct pace sync_pace(struct pe *pe, const struct collection *c)
 	return meter_pace(pe, &sync_of(c)->share_at, sync_of(c)->busy_at);
 }
 
-/* Elements that came from another PE have brought their time there, so that the background may seem
- * less. */
-double sync_background(struct pe *pe, const struct collection *c, const struct pace *pace,
-		       double measured)
+double sync_busy(struct pe *pe, const struct collection *c, const struct pace *pace)
 {
 	const struct meter *m = ck_state(pe, PART_BALANCE);
-	const double all = (double)(meter_busy(m) - sync_of(c)->busy_at) * pace->tick;
 
-	return all > measured ? all - measured : 0;
-}
-
-double sync_background_now(struct pe *pe, struct collection *c, const struct pace *pace)
-{
-	double measured = 0;
-	struct ck_obj *obj;
-
-	for (uint64_t at = 0; (obj = coll_each(c, &at));)
-		measured += (double)elem_of(obj)->ticks * pace->tick;
-	return sync_background(pe, c, pace, measured);
+	return (double)(meter_busy(m) - sync_of(c)->busy_at) * pace->tick;
 }
 
 static void step_room(struct step *p, size_t pes, size_t elems, size_t edges)
@@ -82,18 +68,20 @@ void statistics_own(struct pe *pe, struct collection *c, struct step *p, enum fo
 {
 	const struct edges *edges = &sync_of(c)->edges;
 	const struct pace pace = sync_pace(pe, c);
+	double measured = 0;
 	struct ck_obj *obj;
 
 	edges_add_puts(pe, c);
 	step_room(p, 1, sync_of(c)->n_live, edges->n);
 	add_edges(p, edges->list, edges->n);
-	past_learn(&sync_of(c)->background, sync_background_now(pe, c, &pace));
-	p->pes[p->n_pes++] = (struct pe_record){ pe->id, sync_of(c)->background.says[by],
-						 (float)pace.speed, 0 };
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
+		measured += (double)elem_of(obj)->ticks * pace.tick;
 		past_learn(&elem_of(obj)->past, elem_seconds_now(elem_of(obj), &pace));
 		p->elems[p->n++] = statistics_record(pe, obj, p->way, by);
 	}
+	past_learn(&sync_of(c)->background, sync_background(sync_busy(pe, c, &pace), measured));
+	p->pes[p->n_pes++] = (struct pe_record){ pe->id, sync_of(c)->background.says[by],
+						 (float)pace.speed, 0 };
 }
 
 /* ---- up the tree ----------------------------------------------------------------------------- */
