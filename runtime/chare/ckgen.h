@@ -706,7 +706,7 @@ static inline void CkGen_leave(const CkGenFrame *frame)
 
 /** CkGen_enter for an element whose index is one number. Inline for the usual call: of an element
  * that is found by its place alone, in the collection that was used last, from a handler that is no
- * constructor and no thread. (No such element is a nodegroup's, so its entry is not [exclusive].)
+ * thread. (No such element is a nodegroup's, so its entry is not [exclusive].)
  * That took the call from 203 to 62 instructions (docs/decisions/0091). */
 static inline void *CkGen_enterLine(const CkGenChare *chare, uint64_t id, int x, int entry,
 				    CkGenFrame *frame)
@@ -715,7 +715,7 @@ static inline void *CkGen_enterLine(const CkGenChare *chare, uint64_t id, int x,
 	const CkGenCollection *c = now->last;
 	const uint64_t at = (uint32_t)x - c->first;
 
-	if (__builtin_expect(c->id == id && c->type == chare && at < c->n_line && now->entry != 0 &&
+	if (__builtin_expect(c->id == id && c->type == chare && at < c->n_line &&
 			     *now->thread == NULL, 1))
 		return CkGen_enterObj(c->elems[at], entry, frame);
 	return CkGen_enterOther(chare, id, x, entry, frame);

@@ -84,6 +84,9 @@ void address_later(struct pe *pe, struct collection *c, CkIndex index, struct ck
 
 /* ---- set by rooms above while the node starts ------------------------------------------------ */
 
+/* Each of these has one user. They are not calls because they would go up, and because place/ and
+ * section/ can be left out. */
+
 /** Which broadcasts inserted elements get (place/record/newborn.c). */
 struct call_newborns {
 	/** This PE begins to deliver a broadcast of a collection that has `newborns`. Returns whether some
@@ -186,6 +189,9 @@ struct call_coll {
 				   * none leaves */
 	uint32_t n_odd;           /* in elems: not plain elements, see OBJ_ODD; then n_here and n_line are
 				   * 0 */
+	/* Elements of this PE whose constructors have yet to begin: from new_from up to new_to, which is
+	 * not one of them. None can be called in place, so n_line is 0 then. */
+	uint32_t new_from, new_to;
 	bool asked_for;           /* its creator was asked whether it has been made (call_wait) */
 	uint64_t n_begun;         /* broadcasts that this PE has begun; gives their numbers */
 	struct spans seen;        /* ours; of an array: broadcasts that this PE has begun to deliver */

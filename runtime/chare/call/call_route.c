@@ -29,9 +29,11 @@ void call_route_remove(struct collection *c, struct call_route *r)
 
 void coll_line_up(struct collection *c)
 {
-	if (c->sparse || c->homes.map || c->n_local != c->n_slots || call_coll_of(c)->n_odd ||
+	const struct call_coll *calls = call_coll_of(c);
+
+	if (c->sparse || c->homes.map || c->n_local != c->n_slots || calls->n_odd ||
 	    call_route_has_every(c))
 		return;
 	c->n_here = c->n_slots;
-	c->n_line = c->type->nd <= 1 ? c->n_here : 0;
+	c->n_line = c->type->nd <= 1 && calls->new_from == calls->new_to ? c->n_here : 0;
 }

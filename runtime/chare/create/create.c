@@ -84,17 +84,22 @@ static void tell_created(struct pe *pe, struct collection *c)
 
 void coll_construct(struct pe *pe, struct collection *c, void *payload)
 {
-	uint64_t n;
+	struct call_coll *calls = call_coll_of(c);
 
 	objs_create(pe, c);
-	n = c->n_slots;
+	calls->new_from = 0;
+	calls->new_to = (uint32_t)c->n_slots;
 	coll_line_up(c);
 	tell_created(pe, c);
 	c->constructed = true;
 	/* A constructor may destroy its own element. */
-	for (uint64_t i = 0; i < n; i++)
-		if (c->elems[i])
-			construct(pe, c->elems[i], payload);
+	while (calls->new_from < calls->new_to) {
+		struct ck_obj *obj = c->elems[calls->new_from++];
+
+		if (obj)
+			construct(pe, obj, payload);
+	}
+	coll_line_up(c);
 	ready_constructed(pe, c);
 	coll_resume(pe, c);
 }

@@ -6,12 +6,13 @@
  */
 #include "extra.h"
 
-/* A PE constructs its elements one after another. While a constructor runs, later elements cannot
- * be called yet. */
-static bool is_constructed(const struct ck_pe *ck, const struct ck_obj *obj)
+/* A PE constructs its elements one after another. While a constructor runs, or what it calls, later
+ * elements cannot be called yet. */
+static bool is_constructed(const struct ck_obj *obj)
 {
-	return !ck->now.obj || ck->now.entry != 0 || ck->now.obj->coll != obj->coll ||
-	       obj_is_guest(obj) || obj->ordinal <= ck->now.obj->ordinal;
+	const struct call_coll *calls = call_coll_of(obj->coll);
+
+	return obj->ordinal < calls->new_from || obj->ordinal >= calls->new_to || obj_is_guest(obj);
 }
 
 static void *enter_call(struct pe *pe, struct ck_obj *obj, int entry, CkGenFrame *frame)
@@ -31,7 +32,7 @@ void *CkGen_enter(const CkGenChare *chare, const CkElement *e, int entry, CkGenF
 	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_obj *obj = ck_local(pe, chare, e);
 
-	if (!obj || !is_constructed(ck_of(pe), obj) || (chare->entries[entry].flags & CKGEN_EXCLUSIVE))
+	if (!obj || !is_constructed(obj) || (chare->entries[entry].flags & CKGEN_EXCLUSIVE))
 		return NULL;
 	return enter_call(pe, obj, entry, frame);
 }
@@ -49,7 +50,7 @@ void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, C
 	struct ck_obj *obj = ck_local(pe, chare, e);
 	char name[128];
 
-	if (obj && is_constructed(ck_of(pe), obj))
+	if (obj && is_constructed(obj))
 		return enter_call(pe, obj, entry, frame);
 	describe_entry(chare, entry, name, sizeof name);
 	csd_abort(pe, "%s is [local], and element (%d, %d, %d) is not %s; ask with %s_ckLocal, or "
