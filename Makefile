@@ -112,7 +112,7 @@ MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_
 BLAS_CFLAGS := $(shell $(PKG_CONFIG) --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
-.PHONY: all lib tools examples bench-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo bench bench-smoke install uninstall dist clean
+.PHONY: FORCE all lib tools examples bench-bins deps deps-bench deps-fuzz deps-hosts deps-packages demo bench bench-smoke install uninstall dist clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: lib tools examples
@@ -120,6 +120,12 @@ lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
 tools: $(CKCI) $(CKRUN) $(CKTRACE)
 examples: $(filter-out $(GONE),$(EXAMPLE_BINS))
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
+
+# What is linked with these depends on this file, which changes when they do: nothing else may tell that.
+LINKED_WITH := $(LIBS) $(BLAS_LIBS)
+$(B)/linked_with: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LINKED_WITH)' | cmp -s - $@ || echo '$(LINKED_WITH)' >$@
 
 $(B)/%.o: %.c Makefile
 	$(say) CC $<
@@ -153,12 +159,12 @@ $(LIB_ALL): $(LIB_OBJ) $(LEFT_OUT_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(LD) -r -o $(B)/context.o $(CONTEXT_SYMS:%=-u %) $(BOOST_CONTEXT) && \
 		$(AR) rcs $@ $^ $(B)/context.o
-$(B)/libchard.so: runtime/libchard.map $(WHOLE) $(LEFT_OUT_SO)
+$(B)/libchard.so: runtime/libchard.map $(WHOLE) $(LEFT_OUT_SO) $(B)/linked_with
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -Wl,-soname,libchard.so.0 -Wl,--version-script=$< -o $@ $(filter %.o,$^) $(LIBS) && \
 		ln -sf libchard.so $@.0
 # So that programs elsewhere can be built with what is here: PKG_CONFIG_PATH=build
-$(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile
+$(B)/chard-uninstalled.pc: chard-uninstalled.pc.in Makefile $(B)/linked_with
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@TOP@|$(CURDIR)|; s|@BUILD@|$(abspath $(B))|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' \
 		-e 's|@PROBES@|$(PROBES) $(SAN)|; s|@SAN@|$(SAN)|' $< >$@
@@ -232,6 +238,7 @@ $(GRAIN_OBJS): MORE := $(O3)
 $(GRAIN_OBJS): $(patsubst %.ci,$(B)/%.decl.h,$(wildcard bench/grain/*.ci))
 $(B)/bench/grain/grain: $(GRAIN_OBJS)
 
+$(EXAMPLE_BINS) $(BENCH_BINS) $(EMBED_BINS): $(B)/linked_with
 $(EXAMPLE_BINS): $(LIB)
 # Benchmarks may look inside, and measure what programs get.
 $(BENCH_BINS): $(WHOLE)

@@ -72,6 +72,7 @@ $(CUT_BIN): $(CUT_BIN).o $(filter-out %/main.o,$(CKCI_OBJ))
 INSIDE   := $(patsubst %,$(B)/tests/programs/%,atrest ends_rest)
 $(filter-out $(INSIDE),$(PROG_BINS)): $(LIB)
 $(UNIT_BINS) $(INSIDE): $(LIB_ALL)
+$(UNIT_BINS) $(PROG_BINS) $(DAMAGE_BINS) $(FUZZ_BINS): $(B)/linked_with
 $(UNIT_BINS) $(PROG_BINS): %: %.o
 	$(link_program)
 # Their flags stand here.

@@ -66,6 +66,13 @@ flags_seen() {
 without_optimisation() {
 	made V=1 CFLAGS=-O0 && ! grep -e -O3 "$tmp/made"
 }
+# Other libraries, as pkg-config names them after an update: what is linked with them is linked again, and only that.
+relinks() {
+	printf '#!/bin/sh\n[ "$1" != --libs ] || echo -lm\nexec pkg-config "$@"\n' >"$tmp/more-pkg-config" && chmod +x "$tmp/more-pkg-config" &&
+		made && make B="$tmp/b" lib tools "$hello" >"$tmp/again" && ! grep LINK "$tmp/again" &&
+		make B="$tmp/b" PKG_CONFIG="$tmp/more-pkg-config" lib tools "$hello" >"$tmp/again" && ! grep CC "$tmp/again" &&
+		grep 'LINK .*/libchard\.so' "$tmp/again" && grep 'LINK .*/hello' "$tmp/again" && greets
+}
 installs() {
 	made && make -s B="$tmp/b" PREFIX=/p LIBDIR=/p/l INCLUDEDIR=/i MANDIR=/m DESTDIR="$tmp/there" install &&
 		cd "$tmp/there" && ls p/bin/ck{ci,run,trace} p/l/libchard.{a,so,so.0} p/l/cmake/chard/chard-config.cmake i/chard/ck.h \
@@ -88,6 +95,7 @@ step "CC, LD, AR, OBJCOPY, PKG_CONFIG, CKCI_FOR_BUILD" tools
 step "the compiler's own ld, ar and objcopy" tools_of_cc
 step "CPPFLAGS, CFLAGS, LDFLAGS" flags
 step "CFLAGS=-O0" without_optimisation
+step "other libraries" relinks
 step "PREFIX, LIBDIR, INCLUDEDIR, MANDIR" eval '(installs)'
 step "uninstall" uninstalls
 step "chard.pc without a sysroot" no_sysroot
