@@ -112,24 +112,36 @@ def one(options, transport, number):
             return program, result, f'CK_FLIP={flip} {program}', out
 
 
-def sweep(options, transport):
+def begin(options, transport, pool):
+    """The tries of a transport."""
+    mode = 'checked' if options.check else 'default'
+    # Each sweep begins with other programs, so that short ones do not leave the same ones out.
+    first = zlib.crc32(f'{options.seed} {transport} {mode}'.encode()) % len(options.programs)
+    return [pool.submit(one, options, transport, i) for i in range(first, first + options.flips)]
+
+
+def judge(options, transport, tries):
+    """How many of them ended badly."""
     counts = dict.fromkeys(OUTCOMES, 0)
     mode = 'checked' if options.check else 'default'
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        # Each sweep begins with other programs, so that short ones do not leave the same ones out.
-        first = zlib.crc32(f'{options.seed} {transport} {mode}'.encode()) % len(options.programs)
-        numbers = range(first, first + options.flips)
-        for program, result, what, out in pool.map(lambda i: one(options, transport, i), numbers):
-            counts[result] += 1
-            line = options.rows.setdefault((transport, mode, program), dict.fromkeys(OUTCOMES, 0))
-            line[result] += 1
-            if options.verbose or result in options.bad or (options.show and result not in ('right', 'told')):
-                print(f'{result}: {transport} {what}')
-                print(''.join(f'    {line}\n' for line in out.splitlines()[:14]), end='', flush=True)
+    for program, result, what, out in (done.result() for done in tries):
+        counts[result] += 1
+        line = options.rows.setdefault((transport, mode, program), dict.fromkeys(OUTCOMES, 0))
+        line[result] += 1
+        if options.verbose or result in options.bad or (options.show and result not in ('right', 'told')):
+            print(f'{result}: {transport} {what}')
+            print(''.join(f'    {line}\n' for line in out.splitlines()[:14]), end='', flush=True)
     bad = sum(counts[result] for result in options.bad)
     print(f'{"not ok" if bad else "ok"} {transport}{", checked mode" if options.check else ""}: ' +
           ', '.join(f'{count} {result}' for result, count in counts.items()), flush=True)
     return bad
+
+
+def sweep(options):
+    """All transports at a time, because those that wait for the watchdog take no core from the others."""
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        tries = {transport: begin(options, transport, pool) for transport in options.transport or ENVIRONMENT}
+        return sum([judge(options, transport, tries[transport]) for transport in tries])
 
 
 def table(rows):
@@ -145,7 +157,7 @@ def main():
     parser.add_argument('-b', '--build', default='build')
     parser.add_argument('-n', '--flips', type=int, default=200)
     parser.add_argument('-t', '--transport', choices=list(ENVIRONMENT), action='append')
-    parser.add_argument('-j', '--jobs', type=int, default=2)
+    parser.add_argument('-j', '--jobs', type=int, default=4)
     parser.add_argument('-v', '--verbose', action='store_true')
     parser.add_argument('--show', action='store_true', help='all runs that are neither right nor told')
     parser.add_argument('--check', action='store_true', help='with CK_CHECK=1')
@@ -164,7 +176,7 @@ def main():
     bad = 0
     for options.check in modes:
         options.bad = ('wrong', 'data', 'waits', 'crash', 'hang', 'broken') if options.check else ('crash', 'hang', 'broken')
-        bad += sum([sweep(options, transport) for transport in options.transport or ENVIRONMENT])
+        bad += sweep(options)
     if options.table:
         table(options.rows)
     print(f'{sum(sum(counts.values()) for counts in options.rows.values()) - bad} passed, {bad} failed')

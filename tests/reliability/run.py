@@ -54,7 +54,7 @@ def parse_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('parts', nargs='*', metavar='part', help=f'of {", ".join([*PARTS, *COMMANDS])}; all if none is given')
     parser.add_argument('-b', '--build', default='build')
-    parser.add_argument('-j', '--jobs', type=int, help='trials at a time (as many as there are cores, at most 4)')
+    parser.add_argument('-j', '--jobs', type=int, help='trials at a time (twice as many as there are cores, at most 4)')
     parser.add_argument('--short', action='store_true')
     parser.add_argument('--seed', type=int)
     parser.add_argument('--only', metavar='PART/NUMBER', help='just this trial')
@@ -62,7 +62,8 @@ def parse_options():
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each trial')
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
-    options.jobs = options.jobs or min(len(os.sched_getaffinity(0)), 4)
+    # Most of the time they wait for what a stopped or spinning job is given.
+    options.jobs = options.jobs or min(2 * len(os.sched_getaffinity(0)), 4)
     options.seed = random.randrange(1, 32768) if options.seed is None else options.seed
     return options
 
