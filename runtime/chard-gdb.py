@@ -8,9 +8,13 @@ It reads the runtime's structs by their debug information and calls nothing in t
 the program cannot run any more. Values that the optimiser or a damaged process has spoilt are told as such.
 """
 
+import sys
+
 import gdb
 
 LINES_MOST = 50                        # of one list, unless all are asked for
+MAIN, ARRAY, GROUP, CHARE, NODEGROUP = 1, 2, 3, 4, 5
+NAME_BITS = 44                         # CK_NAME_BITS in env.h
 KINDS = {1: 'main chare', 2: 'array', 3: 'group', 4: 'chare', 5: 'nodegroup'}
 CHANNEL_STATES = ['free', 'consumed', 'marked', 'armed', 'fired']
 
@@ -169,12 +173,36 @@ def chare_name(coll):
     return text(coll['type']['name']) if int(coll['type']) else '(not known here yet)'
 
 
-def index_of(coll, obj):
-    """[i], [i,j] ...: as many numbers as the type has dimensions."""
-    nd = max(1, int(coll['type']['nd'])) if int(coll['type']) else 1
-    index = obj['index']
-    numbers = [int(index['v'][i]) for i in range(min(nd, 3))]
-    return '[%s%s]' % (','.join(map(str, numbers)), ',...' if nd > 3 else '')
+def plural(n, one, many):
+    """1 call, 3 calls"""
+    return '%d %s' % (n, one if n == 1 else many)
+
+
+def numbers_of(kind, index):
+    """The numbers of an index, or the bytes of a type of the program's."""
+    words = [int(index['v'][i]) for i in range(3)]
+    image = b''.join(word.to_bytes(4, sys.byteorder, signed=True) for word in words)
+    nd, own = max(1, int(kind['nd'])), int(kind['index_bytes'])
+    if own:
+        return ' '.join('%02x' % byte for byte in image[:own])
+    if nd > 3:
+        words = [int.from_bytes(image[at:at + 2], sys.byteorder, signed=True) for at in range(0, 12, 2)]
+    return ', '.join(map(str, words[:nd]))
+
+
+def element_name(kind, index):
+    """As the runtime's lines name it: Cell(3, 4), Member of PE 2, Branch of node 1, Main, Lone 5 of PE 0."""
+    name, first = text(kind['name']), int(index['v'][0])
+    if int(kind['kind']) == CHARE:
+        number = first & 0xffffffff | (int(index['v'][1]) & 0xffffffff) << 32
+        return '%s %d of PE %d' % (name, number & ((1 << NAME_BITS) - 1), number >> NAME_BITS)
+    return {ARRAY: '%s(%s)' % (name, numbers_of(kind, index)), GROUP: '%s of PE %d' % (name, first),
+            NODEGROUP: '%s of node %d' % (name, first)}.get(int(kind['kind']), name)
+
+
+def name_of(obj):
+    coll = obj['coll']
+    return element_name(coll['type'], obj['index']) if int(coll['type']) else chare_name(coll)
 
 
 def id_name(number):
@@ -199,6 +227,26 @@ def split_all(argument):
     return ' '.join(word for word in words if word != 'all'), everything
 
 
+def end_name(pe, element):
+    for coll in collections(pe):
+        if int(coll['id']) == int(element['id']) and int(coll['type']):
+            return element_name(coll['type'], element['index'])
+    return 'an element of an array that is not known here yet'
+
+
+def channel_name(pe, owner, raw):
+    """Of a named channel's end as the runtime's lines name it; of another end `raw`."""
+    if not int(owner):
+        return raw
+    name = owner.cast(pointer_to('struct CkChannel'))['name']
+    entry = 'a channel'
+    for coll in collections(pe):
+        if int(coll['id']) == int(name['to']['id']) and int(coll['type']):
+            entry = '%s::%s' % (chare_name(coll), text(coll['type']['entries'][int(name['entry'])]['name']))
+    return 'channel %s(%d) from %s to %s' % (entry, int(name['tag']), end_name(pe, name['from']),
+                                             end_name(pe, name['to']))
+
+
 def running(pe):
     ck = ck_of(pe)
     obj = ck['now']['obj'] if ck is not None else None
@@ -206,7 +254,7 @@ def running(pe):
         return ''
     coll = obj['coll']
     entry = coll['type']['entries'][int(ck['now']['entry'])]
-    return 'in %s%s::%s' % (chare_name(coll), index_of(coll, obj), text(entry['name']))
+    return 'in %s::%s of %s' % (chare_name(coll), text(entry['name']), name_of(obj))
 
 
 def queued(pe):
@@ -309,9 +357,10 @@ created and processed (all PEs of the job together are equal at quiescence), arm
     def show(self, argument):
         for pe in all_pes():
             state = running(pe) or ('asleep' if int(pe['sleeping']) else 'in the scheduler')
-            print('PE %d: %s; %d messages wait, %d created, %d processed; %d channels armed, %d timers' % (
-                int(pe['id']), state, sum(1 for _ in queued(pe)), int(pe['n_created']),
-                int(pe['n_processed']), int(pe['armed']), int(pe['n_timers'])))
+            print('PE %d: %s; %s, %d created, %d processed; %s armed, %s' % (
+                int(pe['id']), state, plural(sum(1 for _ in queued(pe)), 'message waits', 'messages wait'),
+                int(pe['n_created']), int(pe['n_processed']), plural(int(pe['armed']), 'channel', 'channels'),
+                plural(int(pe['n_timers']), 'timer', 'timers')))
 
 
 class Queue(Command):
@@ -322,7 +371,7 @@ class Queue(Command):
         which, everything = split_all(argument)
         for pe in chosen_pes(which):
             found = list(queued(pe))
-            print('PE %d: %d messages' % (int(pe['id']), len(found)))
+            print('PE %d: %s' % (int(pe['id']), plural(len(found), 'message', 'messages')))
             cut(('  %s%s' % (describe_message(pe, m), ' (%s)' % how if how else '') for how, m in found),
                 everything)
 
@@ -349,11 +398,11 @@ An element is shown with its index, its PE and a pointer to the program's struct
                 kind = KINDS.get(int(coll['type']['kind']), '?') if known else 'collection'
                 waiting = sum(1 for _ in chain(coll['waiting']['head']))
                 calls = int(part_state(pe, 'wait', 'struct wait_coll', coll)['n_waiting'])
-                yield 'PE %d: %s %s, id %s: %d elements here%s%s' % (
+                yield 'PE %d: %s %s, id %s: %s here%s%s' % (
                     int(pe['id']), kind, chare_name(coll), id_name(int(coll['id'])),
-                    sum(1 for _ in elements(coll)),
+                    plural(sum(1 for _ in elements(coll)), 'element', 'elements'),
                     ', %d of them with calls that wait' % calls if calls else '',
-                    ', %d messages wait for it' % waiting if waiting else '')
+                    ', %s for it' % plural(waiting, 'message waits', 'messages wait') if waiting else '')
             for name, n in self.single_types(pe):
                 yield 'PE %d: chare %s: %d here' % (int(pe['id']), name, n)
 
@@ -371,11 +420,10 @@ An element is shown with its index, its PE and a pointer to the program's struct
                 if not int(coll['type']) or chare_name(coll) != which:
                     continue
                 for obj in elements(coll):
-                    yield 'PE %d: %s%s (%s *)%#x' % (int(pe['id']), which, index_of(coll, obj), which,
-                                                     int(obj + 1))
+                    yield 'PE %d: %s (%s *)%#x' % (int(pe['id']), name_of(obj), which, int(obj + 1))
             for obj in singletons(pe):
                 if chare_name(obj['coll']) == which:
-                    yield 'PE %d: %s (%s *)%#x' % (int(pe['id']), which, which, int(obj + 1))
+                    yield 'PE %d: %s (%s *)%#x' % (int(pe['id']), name_of(obj), which, int(obj + 1))
 
 
 class Channels(Command):
@@ -405,19 +453,21 @@ were made. A channel waits for its sender while it is armed and both numbers are
             hot, rest = block['hot'][i % each], block['rest'][i % each]
             state = int(hot['state'])
             if state:
-                yield 'PE %d: channel %d receives %d bytes at %#x: %s, %d puts handled' % (
-                    int(pe['id']), i, int(rest['bytes']), int(rest['buf']),
-                    CHANNEL_STATES[state] if state < len(CHANNEL_STATES) else 'state %d?' % state,
-                    int(rest['iteration']))
+                owner = rest['data'] if int(hot['named']) else 0
+                yield 'PE %d: %s receives %d bytes at %#x: %s, %s handled' % (
+                    int(pe['id']), channel_name(pe, owner, 'channel %d' % i), int(rest['bytes']),
+                    int(rest['buf']), CHANNEL_STATES[state] if state < len(CHANNEL_STATES) else
+                    'state %d?' % state, plural(int(rest['iteration']), 'put', 'puts'))
 
     def senders(self, pe, d):
         each = self.block()
         for i in range(int(d['n_sender_blocks']) * each):
             s, hot = d['sender_blocks'][i // each][i % each], d['senders'][i]
-            if int(s['path']):
-                yield 'PE %d: sends to channel %d of PE %d, %d bytes: %d puts made%s' % (
-                    int(pe['id']), int(s['channel']), int(s['receiver']), int(s['bytes']),
-                    int(hot['iteration']), ', the last one is under way' if int(hot['not_plain']) & 1 else '')
+            if int(s['path']) or int(s['owner']):
+                raw = 'channel %d of PE %d' % (int(s['channel']), int(s['receiver']))
+                yield 'PE %d: sends to %s, %d bytes: %s made%s' % (
+                    int(pe['id']), channel_name(pe, s['owner'], raw), int(s['bytes']),
+                    plural(int(hot['iteration']), 'put', 'puts'), ', the last one is under way' if int(hot['not_plain']) & 1 else '')
 
 
 class Threads(Command):
@@ -429,7 +479,7 @@ class Threads(Command):
         for pe in chosen_pes(which):
             threads = pe['threads']
             live = list(chain(threads['live'])) if int(threads) else []
-            print('PE %d: %d threads' % (int(pe['id']), len(live)))
+            print('PE %d: %s' % (int(pe['id']), plural(len(live), 'thread', 'threads')))
             cut(('  (CthThread)%#x: %s, began in %s' % (
                 int(t), 'runs' if int(t) == int(pe['thread']) else 'does not run', t['fn'])
                 for t in live), everything)

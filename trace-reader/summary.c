@@ -15,6 +15,8 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------ */
 
+static const char *s_of(uint64_t n) { return n == 1 ? "" : "s"; }
+
 static void print_time(FILE *f, const char *format, int64_t ns)
 {
 	char text[32];
@@ -44,7 +46,8 @@ static void print_head(const struct job *j, FILE *f)
 			records += j->pes[i].n;
 		}
 	fprintf(f, "command   %s\n", h->command);
-	fprintf(f, "job       %d PEs, %d nodes, %d hosts", j->n_pes, h->n_nodes, j->n_hosts);
+	fprintf(f, "job       %d PE%s, %d node%s, %d host%s", j->n_pes, s_of((uint64_t)j->n_pes),
+		h->n_nodes, s_of((uint64_t)h->n_nodes), j->n_hosts, s_of((uint64_t)j->n_hosts));
 	fprintf(f, "%s\n", ended ? "" : "; it did not end normally, or still runs");
 	print_time(f, "time      %s", j->end_ns);
 	fprintf(f, ", %" PRIu64 " records%s\n", records, whole ? "" : "; the oldest are gone (a larger CK_TRACE=dir,MB "
@@ -52,7 +55,8 @@ static void print_head(const struct job *j, FILE *f)
 	fprintf(f, "messages  %" PRIu64 " sent, %" PRIu64 " handled, %" PRIu64 " joined\n", j->n_sent, j->n_handled,
 		j->n_joined);
 	if (j->n_left + j->n_came)
-		fprintf(f, "moves     %" PRIu64 " elements left their PEs, %" PRIu64 " came\n", j->n_left, j->n_came);
+		fprintf(f, "moves     %" PRIu64 " %s, %" PRIu64 " came\n", j->n_left,
+			j->n_left == 1 ? "element left its PE" : "elements left their PEs", j->n_came);
 	if (j->n_backward)
 		fprintf(f, "          %" PRIu64 " are not joined: the clocks of their hosts do not fit\n", j->n_backward);
 }
@@ -125,7 +129,7 @@ static void print_entries(const struct sums *t, FILE *f)
 	for (size_t i = 0; i < n; i++) {
 		const struct entry_sum *e = &t->entries[order[i]];
 
-		fprintf(f, "  %s: %" PRIu64 " calls", sums_entry_name(t, order[i]), e->n);
+		fprintf(f, "  %s: %" PRIu64 " call%s", sums_entry_name(t, order[i]), e->n, s_of(e->n));
 		print_time(f, ", %s in all", e->total);
 		print_time(f, ", longest %s\n", e->longest);
 		print_buckets(e, f);
@@ -226,7 +230,7 @@ static void print_path(const struct sums *t, FILE *f)
 	print_time(f, "\ncritical path: %s", path.run + path.way + path.gap);
 	print_time(f, "; %s in handlers", path.run);
 	print_time(f, ", %s in", path.way);
-	fprintf(f, " %" PRIu64 " messages", path.n_messages);
+	fprintf(f, " %" PRIu64 " message%s", path.n_messages, s_of(path.n_messages));
 	print_time(f, ", %s between handlers of one PE\n", path.gap);
 	for (size_t i = 0; i < t->n_entries; i++)
 		if (path.by_entry[i] * 100 >= path.run && path.by_entry[i]) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "balance/balance.h"
+#include "channel/named.h"
 #include "core/objects/parts.h"
 #include "kinds/kinds.h"
 #include "observe/observe.h"

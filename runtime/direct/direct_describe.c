@@ -68,14 +68,17 @@ static uint64_t armed_since(const struct direct_pe *d, uint32_t number)
 
 enum { THING_CHANNEL = 'c' };
 
-static struct csd_thing channel_thing(const struct direct_id *id)
+static struct csd_thing channel_thing(struct pe *pe, const struct direct_id *id)
 {
 	const struct csd_key key = { THING_CHANNEL, { id->receiver }, id->channel };
-	char sender[32] = "not bound";
+	char sender[32] = "not bound", name[CSD_THING_NAME];
 
+	direct_name(pe, *id, name, sizeof name);
+	if (id->owner)
+		return csd_named(&key, "%s", name);
 	if (id->sender >= 0)
 		snprintf(sender, sizeof sender, "sender PE %d", id->sender);
-	return csd_named(&key, "channel %u (receiver PE %d, %s)", id->channel, id->receiver, sender);
+	return csd_named(&key, "%s (receiver PE %d, %s)", name, id->receiver, sender);
 }
 
 /** What it waits for. Puts are numbered from 1. NULL: nothing. */
@@ -106,7 +109,7 @@ static void describe_receivers(struct pe *pe, struct csd_told *to)
 		if (!what)
 			continue;
 		const struct direct_id id = direct_id_of_channel(pe, hot);
-		const struct csd_wait w = { .who = channel_thing(&id), .since_ns = armed_since(d, i) };
+		const struct csd_wait w = { .who = channel_thing(pe, &id), .since_ns = armed_since(d, i) };
 
 		csd_tell(to, &w, "%s put %" PRIu64 "%s", what, id.iteration, w.since_ns ? ", armed" : "");
 	}
@@ -123,7 +126,7 @@ static void describe_senders(struct pe *pe, struct csd_told *to)
 
 		if (s->path == DIRECT_UNBOUND)
 			continue;
-		const struct csd_wait w = { .who = channel_thing(&id), .how = CSD_IF_ASKED };
+		const struct csd_wait w = { .who = channel_thing(pe, &id), .how = CSD_IF_ASKED };
 
 		csd_tell(to, &w, ", puts made: %" PRIu64 "%s", id.iteration,
 			 direct_hot(s)->not_plain & DIRECT_BUSY ?

@@ -51,6 +51,7 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(gate_of);
 	ADD(inside);
 	ADD(ends);
+	ADD(end_names);
 	ADD(word_in_use);
 }
 #undef ADD

@@ -63,6 +63,8 @@ struct csd_upcalls {
 	size_t (*inside)(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name, size_t len);
 	/** The ends of channels; a table, not a function. */
 	const struct csd_ends *ends;
+	/** And the names of those that move; a table, too. */
+	const struct csd_end_names *end_names;
 	/** Whether head.word of a message for a handler with CSD_TRACE_WORD is in use. */
 	bool (*word_in_use)(const struct cmi_msg *m);
 };

@@ -225,10 +225,10 @@ TABLE = [
     (seed('ck.make-001', u64(COLL, 1)), 'it is about an element of something that is not an array'),
     (seed('ck.where-080', u64(COLL, 900)), 'its collection does not exist yet'),
     (seed('ck.where-080', u32(52, 11)), NO_KIND),
-    (seed('ck.where-080', u32(52, 4)), BROKEN + 'speaks of element (16) of Spot, which is not'),
+    (seed('ck.where-080', u32(52, 4)), BROKEN + 'speaks of Spot(16), which is not'),
     (seed('ck.where-080', u32(52, 6)), BROKEN + 'grants a lease that nobody asked for'),
     (seed('ck.where-080', u32(52, 7)), BROKEN + 'denies a lease that nobody asked for'),
-    (seed('ck.where-080', u32(52, 9)), BROKEN + 'speaks of element (16) of Spot, which is not'),
+    (seed('ck.where-080', u32(52, 9)), BROKEN + 'speaks of Spot(16), which is not'),
     # ---- elements that move: of 131 the element is elsewhere, of 138 it is here
     (seed('ck.move.packed-131'), None),
     (seed('ck.move.packed-131', u64(COLL, 900)),

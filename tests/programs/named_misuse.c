@@ -9,9 +9,11 @@
 #include "named_misuse.decl.h"
 
 enum what { TWICE, SIZE, TWO_PUTS, NO_PUP, OTHER_BUFFER, INDEX, NO_ARRAY, REDUCE_OP, REDUCE_BYTES, NO_RECEIVER, NO_SENDER,
+	    PUT_EARLY, READY_TWICE, PUT_RECEIVING, READY_SENDING, UNPUT,
 	    SET_TWICE, SET_WAITS, SET_OF_NONE, SET_SHRINKS, WHATS };
 static const char *const whats[] = { "twice", "size", "two-puts", "no-pup", "other-buffer", "index", "no-array",
 				     "reduce-op", "reduce-bytes", "no-receiver", "no-sender",
+				     "put-early", "ready-twice", "put-receiving", "ready-sending", "unput",
 				     "set-twice", "set-waits", "set-of-none", "set-shrinks" };
 _Static_assert(sizeof whats / sizeof *whats == WHATS, "each has a name");
 
@@ -88,10 +90,10 @@ static void send(End *self, int what)
 		self->to = End_both_to(self, End_at(ends, last()), 7, self->out, 16);
 		CkChannelPut(self->to);
 	}
-	if (what != SIZE && what != TWO_PUTS && what != NO_RECEIVER)
+	if (what != SIZE && what != TWO_PUTS && (what < NO_RECEIVER || what == NO_SENDER || what > UNPUT))
 		return;
 	self->to = End_side_to(self, End_at(ends, last()), 7, self->out, what == SIZE ? 8 : 16);
-	if (what != SIZE)
+	if (what != SIZE && what < READY_TWICE)
 		CkChannelPut(self->to);
 	if (what == TWO_PUTS)
 		CkChannelPut(self->to);
@@ -99,12 +101,24 @@ static void send(End *self, int what)
 
 void End_on_side(End *self, int tag)
 {
-	CkAbort("nothing arrives");
+	CHECK(self->what == PUT_EARLY); /* otherwise nothing arrives */
 }
 
 void End_on_both(End *self)
 {
 	CkAbort("one of the set is missing");
+}
+
+static void misuse(End *self, bool sends, bool receives)
+{
+	if (sends && self->what == PUT_EARLY)
+		CkChannelPut(self->to);
+	if (sends && self->what == READY_SENDING)
+		CkChannelReady(self->to);
+	if (receives && self->what == PUT_RECEIVING)
+		CkChannelPut(self->from);
+	if (receives && self->what == READY_TWICE)
+		CkChannelReady(self->from);
 }
 
 /* One of the set has arrived: it alone gets ready for the next put, which comes. Or it ends, and
@@ -113,6 +127,10 @@ void End_on_again(End *self, int turn)
 {
 	const bool shrinks = self->what == SET_SHRINKS;
 
+	if (self->what < SET_TWICE) {
+		misuse(self, End_thisIndex(self) == 0, End_thisIndex(self) == last());
+		return;
+	}
 	if (turn == 0 && End_thisIndex(self) == last()) {
 		(shrinks ? CkChannelDestroy : CkChannelReady)(self->from);
 		self->n -= shrinks;
@@ -151,7 +169,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	branches = Branch_ckNew();
 	ends = End_ckNew(CkDims1(CkNumPes()));
 	End_act_all(ends, what);
-	if (what == SET_TWICE || what == SET_SHRINKS)
+	if (what == SET_TWICE || what == SET_SHRINKS || (what >= PUT_EARLY && what < UNPUT))
 		CkStartQD(Main_cb_quiet(mainProxy));
 }
 

@@ -29,17 +29,19 @@ expect() { # text: both must have a line that matches it
 		grep -Eq "$1" "$dir/$where" || { echo "$where: no line is like: $1"; failed=1; }
 	done
 }
-expect '^PE 0: in Main\[0\]::rest; 3 messages wait, .*; 0 channels armed'
-expect '^PE 1: .*; 0 messages wait, .*; 1 channels armed'
+expect '^PE 0: in Main::rest of Main; 3 messages wait, .*; 0 channels armed'
+expect '^PE 1: .*; 0 messages wait, .*; 2 channels armed, [01] timers?$'
 expect '^  ck.element, Cell::hear from PE 0, .* \(priority -7\)$'
 expect '^PE 0: array Cell, id 0\.2: 3 elements here$'
-expect '^PE 1: group Side, id 0\.3: 1 elements here$'
+expect '^PE 1: group Side, id 0\.3: 1 element here$'
 expect '^PE 0: chare Lone: 2 here$'
-expect '^PE 1: Cell\[2,1\] \(Cell \*\)0x'
-expect '^PE 1: Lone \(Lone \*\)0x'
-expect '^PE 0: sends to channel 0 of PE 1, 64 bytes: 1 puts made$'
-expect '^PE 1: channel 0 receives 64 bytes at 0x[0-9a-f]*: consumed, 1 puts handled$'
-expect '^PE 1: channel 1 receives 64 bytes at 0x[0-9a-f]*: armed, 0 puts handled$'
+expect '^PE 1: Cell\(2, 1\) \(Cell \*\)0x'
+expect '^PE 1: Lone 1 of PE 0 \(Lone \*\)0x'
+expect '^PE 0: sends to channel [0-9] of PE 1, 64 bytes: 1 put made$'
+expect '^PE 0: sends to channel Cell::side\(7\) from Cell\(0, 0\) to Cell\(2, 1\), 16 bytes: 0 puts made$'
+expect '^PE 1: channel Cell::side\(7\) from Cell\(0, 0\) to Cell\(2, 1\) receives 16 bytes at 0x[0-9a-f]*: armed, 0 puts handled$'
+expect '^PE 1: channel [0-9] receives 64 bytes at 0x[0-9a-f]*: consumed, 1 put handled$'
+expect '^PE 1: channel [0-9] receives 64 bytes at 0x[0-9a-f]*: armed, 0 puts handled$'
 expect '^  \(CthThread\)0x.*: does not run'
 expect 'no element of a type "Nobody" is in this process'
 expect 'PE 7 is not in this process, which has PEs 0, 1$'
@@ -47,9 +49,9 @@ grep -q 'no program runs, and there is no core file' "$dir/live" || { echo "with
 # In the order in which they will run: by priority.
 order=$(sed -n '/^== queue$/,/^PE 1/s/.*_msg \*)0x[0-9a-f]*\(.*\)/<\1>/p' "$dir/dead" | tr -d '\n')
 [ "$order" = '< (priority -7)><>< (priority 9)>' ] || { echo "the queue's order is: $order"; failed=1; }
-# The element's struct, by the pointer that is shown: Cell[2,1] began with 41.
-cell=$(sed -n 's/^PE 1: Cell\[2,1\] \(.*\)/\1/p' "$dir/dead" | head -1)
+# The element's struct, by the pointer that is shown: Cell(2, 1) began with 41.
+cell=$(sed -n 's/^PE 1: Cell(2, 1) \(.*\)/\1/p' "$dir/dead" | head -1)
 last=$("${gdb[@]}" -ex "print (($cell)->last)" "$1" "$dir/core" 2>&1 </dev/null | tail -1)
-[ "$last" = '$1 = 41' ] || { echo "the struct of Cell[2,1]: $last"; failed=1; }
+[ "$last" = '$1 = 41' ] || { echo "the struct of Cell(2, 1): $last"; failed=1; }
 [ $failed = 0 ] || { cat "$dir/live"; echo ---- the core file; cat "$dir/dead"; }
 exit $failed

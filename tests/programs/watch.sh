@@ -90,7 +90,7 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 	# What waits for a budget.
 	CK_RANDOM_QUEUE=$seed CK_FLOW_BYTES=20000 job_start -n "$pes" --ppn "$ppn" "$hangs" budget
 	comes "^hangs: all PEs are at work"
-	fact "messages over budget $at" asked "^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE $last wait until it has handled some of "
+	fact "messages over budget $at" asked "^chard: PE 0: to PE $last: [0-9]+ messages? waits? \([0-9]+ bytes\) until it has handled some of "
 	fact "who does not handle them $at" comes "^chard: PE $last \(node $node\) in Cell::spin is busy:$"
 	kill -TERM $job
 	fact "the budget's job ends $at" ends 143
@@ -109,7 +109,7 @@ for shape in "2 1 2" "4 2 2" "3 1 3"; do
 	victim=$(job_pids "$node")
 	kill -STOP "$victim"
 	fact "a stopped node is named $at" comes "^ckrun: $name, pid $victim\) was stopped by signal 19 \(.*\), and the job waits for it$"
-	fact "what waits for it $at" asked "^chard: PE 0: [0-9]+ messages \([0-9]+ bytes\) to PE $last wait until it has handled some of "
+	fact "what waits for it $at" asked "^chard: PE 0: to PE $last: [0-9]+ messages? waits? \([0-9]+ bytes\) until it has handled some of "
 	fact "it does not answer $at" comes "^chard: PE $last \(node $node\) does not answer: it is busy in a handler, or its process is stopped$"
 	kill -CONT "$victim"
 	fact "it goes on $at" comes "^ckrun: $name, pid $victim\) goes on$"

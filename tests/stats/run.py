@@ -240,7 +240,7 @@ def traced():
         stats = counts('2x1', f'CK_TRACE={folder}/trace')
         done = subprocess.run([f'{BUILD}/bin/cktrace', f'{folder}/trace'], stdout=subprocess.PIPE, text=True,
                               timeout=LIMIT_S, check=True)
-    found = {name: int(calls) for name, calls in re.findall(r'^  (\w+::\w+): (\d+) calls', done.stdout, re.MULTILINE)}
+    found = {name: int(calls) for name, calls in re.findall(r'^  (\w+::\w+): (\d+) calls?', done.stdout, re.MULTILINE)}
     # Of a thread the trace counts each piece.
     should = {row['name']: row['calls'] for row in stats['rows'] if row['kind'] == 'entry'}
     found.pop('Cell::nap'), should.pop('Cell::nap')

@@ -138,7 +138,7 @@ def test_threads(tmp):
                       (4000, 0, 'end'), (5000, 0, 'A::one'), (6000, 0, 'end'), (10000, 0, 'mark')], 'spans of threads')
     said = f.summary()
     for entry in ('one', 'two'):
-        check(f'A::{entry}: 1 calls, 2000 ns in all, longest {1000 if entry == "one" else 2000} ns' in said, entry, said)
+        check(f'A::{entry}: 1 call, 2000 ns in all, longest {1000 if entry == "one" else 2000} ns' in said, entry, said)
     same(line_of(said, '0 '), ['0', '40.0', '0.0', '0.0', '0.0', '60.0'], 'each time is counted once')
     # A thread that runs inside a span cannot end it.
     f = Folder(tmp, 'inside')
@@ -172,7 +172,7 @@ def test_path(tmp):
             record(8600, 'BEGIN', 1, 1, 1, flags=DIRECT), record(9600, 'END', 1))
     said = f.summary()
     # 1000 on PE 1 behind 5000 on PE 1, which a message of 500 brought that PE 0 had sent 2000 after its begin.
-    check('critical path: 8600 ns; 8000 ns in handlers, 500 ns in 1 messages, 100 ns between handlers of one PE' in said,
+    check('critical path: 8600 ns; 8000 ns in handlers, 500 ns in 1 message, 100 ns between handlers of one PE' in said,
           'the path', said)
     print('ok the critical path')
 
@@ -263,7 +263,7 @@ def test_unnamed(tmp):
                                      if (time, name) != (0, 'end')] + [(3000, 0, 'end'), (3000, 0, '?')]), 'spans')
     logs = check_logs(f)
     same((logs.events[100], logs.events[13]), (['?', '?'], ['?']), 'marks and spans of the program')
-    check('?: 1 calls, 1000 ns in all' in f.summary(), 'the summary', f.summary())
+    check('?: 1 call, 1000 ns in all' in f.summary(), 'the summary', f.summary())
     print('ok what has no name is a question mark')
 
 

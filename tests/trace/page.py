@@ -375,7 +375,7 @@ def test_arrow(b, tmp):
     check(page.status()['drawn'] == 1, 'and come back')
     x, y = page.x_of(6500), page.y_of(2)
     bar = page.hover(x, y)
-    check('Ping::back' in bar and 'Ping[4, 5]' in bar, 'a bar with its element', bar)
+    check('Ping::back' in bar and 'Ping(4, 5)' in bar, 'a bar with its element', bar)
     b.mouse('Pressed', x, y, button='left', clickCount=1)
     b.mouse('Released', x, y, button='left', clickCount=1)
     b.settle()

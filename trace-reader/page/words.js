@@ -56,7 +56,7 @@ function findDimensions() {
 function showElement(e) {
 	const entry = elements.entry[e];
 	const index = [elements.x[e], elements.y[e], elements.z[e]].slice(0, dimensions.get(entry));
-	return `${chareOf(entry)}[${index.join(', ')}]`;
+	return `${chareOf(entry)}(${index.join(', ')})`;
 }
 
 // ---- colours ---------------------------------------------------------------------------------------

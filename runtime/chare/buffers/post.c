@@ -458,8 +458,8 @@ static void report_post(const struct pe *pe, const struct waiting_call *c)
 	char name[128];
 
 	describe_entry(c->obj->coll->type, c->env->entry, name, sizeof name);
-	fprintf(stderr, "chard: PE %d: at exit a call of %s still waits for buffers, %d of them\n",
-		pe->id, name, c->n_missing);
+	fprintf(stderr, "chard: PE %d: at exit a call of %s still waits at %s for %s\n", pe->id, name,
+		obj_thing(c->obj).name, csd_plural((uint64_t)c->n_missing, "buffer", "buffers").text);
 }
 
 /* threads_drop frees the messages of threads. */

@@ -208,8 +208,8 @@ _Noreturn static void no_room(struct pe *pe, const CkGenChare *chare, int entry,
 	describe_last(pe, f, last, sizeof last);
 	cmi_plain_print(
 		waits, sizeof waits,
-		"%llu broadcasts wait (%.1f MiB), the last one of %s; furthest behind is %s",
-		(unsigned long long)(f->sent.n - f->told.n),
+		"%s (%.1f MiB), the last one of %s; furthest behind is %s",
+		csd_plural(f->sent.n - f->told.n, "broadcast waits", "broadcasts wait").text,
 		(double)(f->sent.bytes - f->told.bytes) / (1 << 20),
 		describe_entry(chare, entry, name, sizeof name), last);
 	csd_no_room(pe, bytes, waits);

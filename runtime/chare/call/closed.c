@@ -72,7 +72,8 @@ void call_release(struct pe *pe, struct collection *c)
 void call_describe_held(const struct collection *c, struct csd_told *to)
 {
 	if (closed_of(c)->n)
-		csd_tell(to, NULL, "%zu messages for %s wait until its elements have moved", closed_of(c)->n,
+		csd_tell(to, NULL, "%s for %s until its elements have moved",
+			 csd_plural(closed_of(c)->n, "message waits", "messages wait").text,
 			 coll_thing(c).name);
 }
 

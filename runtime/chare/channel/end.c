@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ends *ends_find(const struct pe *pe, const struct ck_obj *obj)
 {
@@ -89,9 +90,60 @@ void named_call_by(struct node *node, CkGenCall call)
 	((struct named_node *)ck_node_state(node, PART_NAMED))->call = call;
 }
 
+/* Tells the observers of the collection (observe/). */
+static void arrival_observed(void *self, void *payload)
+{
+	const struct ck_running *now = &ck_of(ck_self())->now;
+
+	now->obj->coll->entries[now->entry].call(self, payload);
+}
+
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry)
 {
 	const struct named_node *n = ck_node_state(pe->node, PART_NAMED);
 
+	if (obj->coll->entries != obj->coll->type->entries)
+		return arrival_observed;
 	return n->call ? n->call : obj->coll->type->entries[entry].call;
 }
+
+/* ---- for the channel layer ------------------------------------------------------------------- */
+
+static const char *describe_owner(struct pe *pe, const void *owner, char *buf, size_t len)
+{
+	return end_describe(pe, owner, buf, len);
+}
+
+/* Only for errors: all ends of the PE are searched. */
+static const void *owner_of(struct pe *pe, const void *end)
+{
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(&named_of(pe)->ends, &i)); i++)
+		for (const CkChannel *c = ((const struct ends *)s->value)->first; c; c = c->next)
+			if (c->end == end)
+				return c;
+	return NULL;
+}
+
+static const char *own_function(const char *name)
+{
+	static const char *const own[][2] = {
+		{ "CkDirect_put", "CkChannelPut" },
+		{ "CkDirect_ready", "CkChannelReady" },
+		{ "CkDirect_readyMark", "CkChannelReadyMark" },
+		{ "CkDirect_readyPollQ", "CkChannelReadyPollQ" },
+		{ "CkDirect_destroyHandle", "CkChannelDestroy" },
+	};
+
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+		if (strcmp(own[i][0], name) == 0)
+			return own[i][1];
+	return NULL;
+}
+
+const struct csd_end_names named_names = {
+	.describe = describe_owner,
+	.owner_of = owner_of,
+	.function = own_function,
+};

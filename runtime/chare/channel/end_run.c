@@ -56,7 +56,7 @@ void end_begin(struct pe *pe, CkChannel *c)
 		layer_ends(pe)->send(pe, c->end,
 				     &(struct csd_sending){ c->buf, c->bytes,
 							    c->strided ? c->shape : NULL,
-							    c->held });
+							    c->held, c });
 		c->held = NULL;
 	} else {
 		c->call = c->group ? c->group->came : end_call(pe, obj, c->name.entry);

@@ -17,6 +17,8 @@
 
 enum { PART_NAMED = 16, PART_PATTERN = 17 };
 extern const struct ck_part named_part, pattern_part;
+/** For the channel layer (ends.h). */
+extern const struct csd_end_names named_names;
 
 /** While the node starts: when a put arrives this is called instead of the entry (ck_pe.now); it
  * calls the entry and measures it. At most one room above uses this. */

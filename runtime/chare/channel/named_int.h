@@ -117,7 +117,7 @@ CkChannel *end_find(const struct ends *o, const struct channel_name *n, bool sen
 void end_free(CkChannel *c);
 /** The function for an arrival of an entry of this element. */
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry);
-/** "channel Cell::side(2) from element 3 of Cell to element 4 of Cell" */
+/** "channel Block::side(2) from Block(0, 0) to Block(0, 1)" */
 const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t len);
 enum { END_NAME_MAX = 400 };
 

@@ -54,15 +54,12 @@ static void name_chare(const CkGenChare *type, CkIndex index, char *buf, size_t 
 
 const char *element_describe(const CkGenChare *type, CkIndex index, char *buf, size_t len)
 {
-	char at[96];
-
 	switch (type->kind) {
 	case CKGEN_MAINCHARE:
 		snprintf(buf, len, "%s", type->name);
 		break;
 	case CKGEN_ARRAY:
-		index_describe(type, index, at, sizeof at);
-		snprintf(buf, len, "%s%s", type->name, at);
+		index_describe(type, index, buf, len);
 		break;
 	case CKGEN_GROUP:
 		snprintf(buf, len, "%s of PE %d", type->name, index.v[0]);
@@ -153,8 +150,8 @@ void tell_for_all(struct csd_told *to, const struct for_all *w, const struct mis
 	if (m->n > NAMES_MOST)
 		snprintf(rest, sizeof rest, " and %" PRIu64 " more", m->n - NAMES_MOST);
 	if (m->n)
-		csd_tell(to, &wait, "%swaits for %" PRIu64 " elements here%s: %s%s", more, m->n, w->act,
-			 m->names, rest);
+		csd_tell(to, &wait, "%swaits for %s%s: %s%s", more,
+			 csd_plural(m->n, "element here", "elements here").text, w->act, m->names, rest);
 	else
 		csd_tell(to, &wait, "%s: all elements here have %s; it waits for %s", more, w->done,
 			 w->others);

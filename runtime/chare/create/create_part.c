@@ -7,8 +7,9 @@
 static void describe_early(const struct collection *c, struct csd_told *to)
 {
 	if (c->waiting.head)
-		csd_tell(to, NULL, "%zu messages wait for %s, %s; the first is from PE %d",
-			 msg_fifo_count(&c->waiting), coll_thing(c).name,
+		csd_tell(to, NULL, "%s for %s, %s; the first is from PE %d",
+			 csd_plural(msg_fifo_count(&c->waiting), "message waits", "messages wait").text,
+			 coll_thing(c).name,
 			 c->type ? "whose elements are not constructed here" :
 				   "whose creation has not come", c->waiting.head->src_pe);
 }

@@ -370,8 +370,9 @@ static void single_describe(struct pe *pe, struct csd_told *to)
 
 	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++)
 		if (slot_is_early(at))
-			csd_tell(to, NULL, "%zu calls wait for a chare whose creation by PE %llu has "
-				 "not come (number %llu)", msg_fifo_count(&early_in(at)->calls),
+			csd_tell(to, NULL, "%s for a chare whose creation by PE %llu has not come (number %llu)",
+				 csd_plural(msg_fifo_count(&early_in(at)->calls), "call waits",
+					    "calls wait").text,
 				 (unsigned long long)ck_name_creator(at->key),
 				 (unsigned long long)ck_name_number(at->key));
 }

@@ -13,12 +13,12 @@ static void describe_missing(struct pe *pe, const struct collection *c, const st
 	char what[128];
 
 	describe_waiting(pe, c, a->waiting.head, what, sizeof what);
-	csd_tell(to, NULL, "%zu calls wait for %s, which was not inserted (%s); the first is %s from "
-		 "PE %d", msg_fifo_count(&a->waiting), element_thing(c->type, c->id, a->index).name, why,
-		 what, a->waiting.head->src_pe);
+	csd_tell(to, NULL, "%s for %s, which was not inserted (%s); the first is %s from PE %d",
+		 csd_plural(msg_fifo_count(&a->waiting), "call waits", "calls wait").text,
+		 element_thing(c->type, c->id, a->index).name, why, what, a->waiting.head->src_pe);
 }
 
-/* At home: "PE 3 holds 4 calls for element Block(2), which moves from PE 1 to PE 2" */
+/* At home: "PE 3 holds 4 calls for Block(2), which moves from PE 1 to PE 2" */
 static void describe_away(struct pe *pe, const struct collection *c, const struct away *a,
 			  struct csd_told *to)
 {
@@ -32,8 +32,9 @@ static void describe_away(struct pe *pe, const struct collection *c, const struc
 	if (!a->moving && !a->waiting.head)
 		return;
 	snprintf(dest, sizeof dest, "to PE %d", a->to);
-	csd_tell(to, NULL, "PE %d holds %zu calls for %s, which %s PE %d %s", pe->id,
-		 msg_fifo_count(&a->waiting), element_thing(c->type, c->id, a->index).name,
+	csd_tell(to, NULL, "PE %d holds %s for %s, which %s PE %d %s", pe->id,
+		 csd_plural(msg_fifo_count(&a->waiting), "call", "calls").text,
+		 element_thing(c->type, c->id, a->index).name,
 		 a->moving ? "moves from" : "lives on", a->pe,
 		 !a->moving ? "" : a->to == NOWHERE ? "to nowhere" : dest);
 }
@@ -50,8 +51,8 @@ static void describe_stay(struct pe *pe, const struct collection *c, const struc
 	if (s->pending)
 		csd_tell(to, &w, "%s when its threads, and its calls that wait for buffers, have ended", what);
 	else if (s->leaving || s->asked)
-		csd_tell(to, &w, ", on PE %d, %s: %zu calls wait; it waits for%s%s", pe->id, what,
-			 msg_fifo_count(&s->late), s->go ? "" : " its home",
+		csd_tell(to, &w, ", on PE %d, %s: %s; it waits for%s%s", pe->id, what,
+			 csd_plural(msg_fifo_count(&s->late), "call waits", "calls wait").text, s->go ? "" : " its home",
 			 s->n_flushes ? " PEs that have sent it calls" : s->go ? " its turn" : "");
 }
 

@@ -214,11 +214,8 @@ void seek(struct pe *pe, struct collection *c, struct ck_env *env)
 
 _Noreturn void inserted_twice(struct pe *pe, const struct collection *c, CkIndex i, int from)
 {
-	char index[96];
-
-	index_describe(c->type, i, index, sizeof index);
-	csd_abort(pe, "%s_insert from PE %d: element %s exists already; an element can be inserted "
-		  "again when it is destroyed", c->type->name, from, index);
+	csd_abort(pe, "%s_insert from PE %d: %s exists already; an element can be inserted again when "
+		  "it is destroyed", c->type->name, from, element_thing(c->type, c->id, i).name);
 }
 
 /* Where an element arrives is news; that it leaves only its place can say. */

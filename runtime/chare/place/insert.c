@@ -78,14 +78,12 @@ static void about_arrived(struct pe *pe, struct cmi_msg *m)
 /* In an array with extents the map alone determines an element's PE. */
 static void check_place(struct pe *pe, const struct collection *c, CkIndex i, int to, int from)
 {
-	char index[96];
 	int home = index_home(pe, c, i);
 
-	index_describe(c->type, i, index, sizeof index);
 	if (to != CK_PE_ANY && to != home)
-		csd_abort(pe, "%s_insert from PE %d: element %s on PE %d: in an array with extents it lives "
-			  "on PE %d; give CK_PE_ANY, or make the array with %s_ckNewEmpty", c->type->name,
-			  from, index, to, home, c->type->name);
+		csd_abort(pe, "%s_insert from PE %d: %s on PE %d: in an array with extents it lives on PE "
+			  "%d; give CK_PE_ANY, or make the array with %s_ckNewEmpty", c->type->name, from,
+			  element_thing(c->type, c->id, i).name, to, home, c->type->name);
 }
 
 static void insert_arrived(struct pe *pe, struct cmi_msg *m)

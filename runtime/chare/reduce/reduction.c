@@ -129,7 +129,7 @@ static void describe_contributor(const CkGenChare *type, int pe, bool element, C
 				 char *buf, size_t len)
 {
 	if (element && type->kind == CKGEN_ARRAY)
-		snprintf(buf, len, "element (%d, %d, %d) on PE %d", index.v[0], index.v[1], index.v[2], pe);
+		snprintf(buf, len, "%s on PE %d", element_thing(type, 0, index).name, pe);
 	else
 		snprintf(buf, len, "PE %d", pe);
 }
@@ -138,7 +138,7 @@ _Noreturn void reduction_disagree(struct pe *pe, const struct reduction *r,
 				  const struct contributed *in, const CkGenChare *type,
 				  const char *members)
 {
-	char was[160], is[160], who_was[80], who_is[80];
+	char was[160], is[160], who_was[CSD_THING_NAME + 32], who_is[CSD_THING_NAME + 32];
 
 	callback_describe(pe, &r->cb, was, sizeof was);
 	callback_describe(pe, in->cb, is, sizeof is);

@@ -76,11 +76,12 @@ static inline struct section *living(struct pe *pe, const struct ck_env *env, in
 _Noreturn static void gone_ctl(struct pe *pe, const struct ck_env *env)
 {
 	bool contributed = env->section.kind == SECTION_CONTRIBUTE || env->section.kind == SECTION_ASK;
-	char who[96];
+	const struct ck_node *ck = ck_node_of(pe->node);
+	char who[CSD_THING_NAME + 64];
 
-	if (contributed)
-		snprintf(who, sizeof who, "on PE %d, element (%d, %d, %d) contributed to it",
-			 env->head.src_pe, env->index.v[0], env->index.v[1], env->index.v[2]);
+	if (contributed && env->section.entry < ck->n_chares)
+		snprintf(who, sizeof who, "on PE %d, %s contributed to it", env->head.src_pe,
+			 element_thing(ck->chares[env->section.entry], 0, env->index).name);
 	else
 		snprintf(who, sizeof who, "PE %d called CkSectionDestroy on it", env->head.src_pe);
 	section_gone(pe, env->coll, who);
@@ -409,9 +410,9 @@ static void section_answer(struct pe *pe, const struct section *s, const struct 
 	for (int i = 0; i < s->n_pes; i++)
 		if (s->pes[i] == env->head.src_pe)
 			return;
-	csd_abort(pe, "on PE %d, element (%d, %d, %d) contributed to section %u of PE %d, of %s: it is "
-		"not a member", env->head.src_pe, env->index.v[0], env->index.v[1],
-		  env->index.v[2], section_no(s->id), pe->id, s->type->name);
+	csd_abort(pe, "on PE %d, %s contributed to section %u of PE %d: it is not a member",
+		  env->head.src_pe, element_thing(s->type, 0, env->index).name, section_no(s->id),
+		  pe->id);
 }
 
 static void section_handle(struct pe *pe, struct section *s, struct ck_env *env)
@@ -488,7 +489,7 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 		return;
 	}
 	if (env->section.kind == SECTION_CONTRIBUTE)
-		section_ask(pe, s, env->index);
+		section_ask(pe, s, env->index, env->section.entry);
 	msg_fifo_push(&s->waiting, m);
 }
 

@@ -197,7 +197,7 @@ void section_copy_began(struct pe *pe, CkSection section, int root, uint64_t no)
 void section_contribution(struct pe *pe, struct section *s, struct ck_env *env);
 void section_filed(struct pe *pe, struct ck_obj *seat, struct ck_env *env, int from); /* part.h */
 const char *section_filed_misfit(struct pe *pe, const struct ck_env *env);
-void section_ask(struct pe *pe, struct section *s, CkIndex index);
+void section_ask(struct pe *pe, struct section *s, CkIndex index, uint16_t chare);
 void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 const char *section_values_misfit(struct pe *pe,
 				  const struct ck_env *env); /* of a part or a contribution */

@@ -65,9 +65,7 @@ _Noreturn static void outside(struct pe *pe, const struct collection *c, const C
 	if (type->kind == CKGEN_GROUP)
 		csd_abort(pe, "a section of group %s names PE %d; the job has PEs 0-%d",
 			  type->name, i.v[0], pe->node->job->n_pes - 1);
-	csd_abort(pe, "a section of array %s names element (%d, %d, %d); the array has %d x %d x "
-		  "%d elements, from 0", type->name, i.v[0], i.v[1], i.v[2], c->homes.dims.n[0],
-		  c->homes.dims.n[1], c->homes.dims.n[2]);
+	index_bad(pe, c, "a section", i);
 }
 
 struct listed {
@@ -308,8 +306,9 @@ void section_start(struct pe *pe, struct section *s, struct ck_env *env)
 static struct ck_env *new_list(struct pe *pe, const CkGenChare *type, size_t n)
 {
 	if (!n || n > UINT32_MAX)
-		csd_abort(pe, "a section of %s has %zu elements; it must have one at least",
-			  type ? type->name : "an array", n);
+		csd_abort(pe, "a section of %s has %s; it must have at least one",
+			  type ? type->name : "an array",
+			  csd_plural(n, "element", "elements").text);
 	if (type && type->kind == CKGEN_NODEGROUP)
 		csd_abort(pe, "%s is a nodegroup; only arrays and groups have sections", type->name);
 	return list_env(pe, type, 0, (uint32_t)n);

@@ -71,9 +71,8 @@ static struct section_member *member_of(struct pe *pe, struct section *s, uint32
 	if (s->next - a->first >= a->n || index_compare(&index, &m->index))
 		m = bsearch(&index, s->members + a->first, a->n, sizeof *m, index_compare);
 	if (!m)
-		csd_abort(pe, "element (%d, %d, %d) of %s contributed to section %u of PE %d: it is not a "
-			"member", index.v[0], index.v[1], index.v[2], s->type->name,
-			  section_no(s->id), section_root(s->id));
+		csd_abort(pe, "%s contributed to section %u of PE %d: it is not a member",
+			  element_thing(s->type, 0, index).name, section_no(s->id), section_root(s->id));
 	s->next = (uint32_t)(m - s->members + 1) % s->n_members;
 	return m;
 }
@@ -122,7 +121,7 @@ const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
 
 /* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so
  * that a contribution by an element that is no member aborts the job instead of hanging it. */
-void section_ask(struct pe *pe, struct section *s, CkIndex index)
+void section_ask(struct pe *pe, struct section *s, CkIndex index, uint16_t chare)
 {
 	struct ck_env *env;
 
@@ -131,6 +130,7 @@ void section_ask(struct pe *pe, struct section *s, CkIndex index)
 	s->asked = true;
 	env = env_new(pe, 0, 0);
 	env->index = index;
+	env->section.entry = chare;
 	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
 }
 
@@ -141,6 +141,7 @@ static struct ck_env *contribution_away(struct pe *pe, const struct ck_obj *obj,
 	struct ck_env *env = contribution_msg(pe, in, obj->coll->id);
 
 	env->index = obj->index;
+	env->section.entry = (uint16_t)chare_number(ck_node_of(pe->node), obj->coll->type);
 	env->refnum = in->pe;
 	return env;
 }
@@ -155,7 +156,7 @@ static void contribute_later(struct pe *pe, struct section *s, const struct ck_o
 	env->coll = s->id;
 	env->section.kind = SECTION_CONTRIBUTE;
 	msg_fifo_push(&s->waiting, &env->head);
-	section_ask(pe, s, obj->index);
+	section_ask(pe, s, obj->index, env->section.entry);
 }
 
 /* The section's list has the homes of elements (home_of in section_make.c), but an element that was
@@ -268,8 +269,8 @@ void section_describe(struct pe *pe, const struct section *s, struct csd_told *t
 	const size_t n = msg_fifo_count(&s->waiting);
 
 	if (n)
-		csd_tell(to, NULL, "%zu messages wait for section %u of PE %d, which is not known here", n,
-			 section_no(s->id), section_root(s->id));
+		csd_tell(to, NULL, "%s for section %u of PE %d, which is not known here",
+			 csd_plural(n, "message waits", "messages wait").text, section_no(s->id), section_root(s->id));
 	for (const struct reduction *r = s->reductions; r; r = r->next)
 		if (!r->done)
 			section_describe_reduction(pe, s, r->no, r, to);

@@ -53,9 +53,9 @@ void *CkGen_enterLocal(const CkGenChare *chare, const CkElement *e, int entry, C
 	if (obj && is_constructed(obj))
 		return enter_call(pe, obj, entry, frame);
 	describe_entry(chare, entry, name, sizeof name);
-	csd_abort(pe, "%s is [local], and element (%d, %d, %d) is not %s; ask with %s_ckLocal, or "
-		  "declare it [inline], which sends a message then", name, e->index.v[0],
-		  e->index.v[1], e->index.v[2], obj ? "constructed yet" : "on this PE", chare->name);
+	csd_abort(pe, "%s is [local], and %s is not %s; ask with %s_ckLocal, or declare it [inline], "
+		  "which sends a message then", name, element_thing(chare, e->id, e->index).name,
+		  obj ? "constructed yet" : "on this PE", chare->name);
 }
 
 void CkGen_left(const void *obj, bool counted)

@@ -42,10 +42,9 @@ static void report_round(struct pe *pe, const struct ck_obj *obj, const struct r
 
 	describe_entry(obj->coll->type, (int)r->entry, name, sizeof name);
 	fprintf(stderr,
-		"chard: PE %d: at exit %u of %u calls of %s, number %d, have come to element "
-		"(%d, %d, %d), and wait for the others\n",
-		pe->id, r->n - r->left, r->n, name, r->number, obj->index.v[0], obj->index.v[1],
-		obj->index.v[2]);
+		"chard: PE %d: at exit %u of %s of %s, number %d, have come to %s, and wait for "
+		"the others\n", pe->id, r->n - r->left, csd_plural(r->n, "call", "calls").text, name,
+		r->number, obj_thing(obj).name);
 }
 
 void rounds_leave(struct pe *pe, struct ck_extra *x)

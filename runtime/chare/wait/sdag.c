@@ -385,7 +385,8 @@ void sdag_describe(const struct ck_extra *x, struct csd_told *to)
 		const size_t n = msg_fifo_count(&x->sdag->kept[e]);
 
 		if (n)
-			csd_tell(to, NULL, "%zu calls of %s are kept at %s, and no when takes them now", n,
+			csd_tell(to, NULL, "%s of %s at %s, which no when takes now",
+				 csd_plural(n, "kept call", "kept calls").text,
 				 entry_thing(x->obj->coll->type, (uint32_t)e).name, obj_thing(x->obj).name);
 	}
 }
@@ -405,8 +406,8 @@ static void report_kept(struct pe *pe, const struct ck_obj *obj, const struct sd
 	if (!first)
 		return;
 	describe_entry(obj->coll->type, ((const struct ck_env *)first)->entry, name, sizeof name);
-	fprintf(stderr, "chard: PE %d: at exit %zu calls of element (%d, %d, %d) still wait for a 'when', "
-		"the first is %s\n", pe->id, n, obj->index.v[0], obj->index.v[1], obj->index.v[2], name);
+	fprintf(stderr, "chard: PE %d: at exit %s at %s for a 'when', the first is %s\n", pe->id,
+		csd_plural(n, "call still waits", "calls still wait").text, obj_thing(obj).name, name);
 }
 
 /* The element is being destroyed. */

@@ -101,13 +101,12 @@ void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from)
 static void report_waiting(struct pe *pe, const struct ck_obj *obj, const struct msg_fifo *waiting)
 {
 	const struct ck_env *first = (const struct ck_env *)waiting->head;
-	const int32_t *i = obj->index.v;
 	const size_t n = msg_fifo_count(waiting);
 	char name[128];
 
 	describe_entry(obj->coll->type, first->entry, name, sizeof name);
-	fprintf(stderr, "chard: PE %d: at exit %zu calls of element (%d, %d, %d) still wait for their "
-		"condition, the first is %s\n", pe->id, n, i[0], i[1], i[2], name);
+	fprintf(stderr, "chard: PE %d: at exit %s at %s for the condition, the first is %s\n", pe->id,
+		csd_plural(n, "call still waits", "calls still wait").text, obj_thing(obj).name, name);
 }
 
 void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting)

@@ -6,29 +6,95 @@
 #include <stdio.h>
 #include <string.h>
 
-struct direct_id direct_id_of_handle(const struct direct_handle *h)
+struct direct_id direct_id_of_handle(struct pe *pe, const struct direct_handle *h)
 {
+	const struct csd_end_names *names = pe->node->up.end_names;
+
 	return (struct direct_id){
 		.channel = h->channel,
 		.receiver = h->receiver,
 		.sender = h->sender_pe,
+		.owner = names ? names->owner_of(pe, h) : NULL,
 	};
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+enum { TEXT_BYTES = 1024 };
+
+void direct_name(struct pe *pe, struct direct_id id, char *buf, size_t len)
+{
+	if (id.owner)
+		pe->node->up.end_names->describe(pe, id.owner, buf, len);
+	else
+		snprintf(buf, len, "channel %u", id.channel);
+}
+
+static void name_pe(int32_t pe, char *buf, size_t len)
+{
+	snprintf(buf, len, pe < 0 ? "unknown" : "%d", pe);
+}
+
+static void name_pes(struct direct_id id, char *buf, size_t len)
+{
+	char receiver[16], sender[16];
+
+	name_pe(id.receiver, receiver, sizeof receiver);
+	name_pe(id.sender, sender, sizeof sender);
+	snprintf(buf, len, "receiver PE %s, sender PE %s", receiver, sender);
+}
+
+static size_t word_length(const char *at)
+{
+	return strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
+}
+
+/* The text in the words of the channel's owner: its functions instead of those of ckdirect.h. */
+static void put_words(const struct pe *pe, const char *text, char *buf, size_t len)
+{
+	size_t used = 0;
+	char word[64];
+
+	while (*text && used + sizeof word < len) {
+		const size_t n = word_length(text);
+		const char *own = NULL;
+
+		if (n && n < sizeof word) {
+			memcpy(word, text, n);
+			word[n] = 0;
+			own = pe->node->up.end_names->function(word);
+		}
+		used += (size_t)snprintf(buf + used, len - used, "%.*s", own ? (int)strlen(own) : n ? (int)n : 1,
+					 own ? own : text);
+		text += n ? n : 1;
+	}
+	buf[used] = 0;
+}
+
+static void say_words(const struct pe *pe, struct direct_id id, const char *text, char *buf,
+		      size_t len)
+{
+	if (id.owner)
+		put_words(pe, text, buf, len);
+	else
+		snprintf(buf, len, "%s", text);
 }
 
 void direct_broken(struct pe *pe, const char *call, struct direct_id id, const char *fix,
 		   const char *fmt, ...)
 {
-	char rule[256], sender[16] = "unknown";
+	char rule[256], line[TEXT_BYTES], said[TEXT_BYTES], name[TEXT_BYTES / 2], pes[96];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(rule, sizeof(rule), fmt, ap);
 	va_end(ap);
-	if (id.sender >= 0)
-		snprintf(sender, sizeof(sender), "%d", id.sender);
-	csd_abort(pe, "%s: channel %u (receiver PE %d, sender PE %s, iteration %llu): %s; %s",
-		  call, id.channel, id.receiver, sender, (unsigned long long)id.iteration, rule,
-		  fix);
+	direct_name(pe, id, name, sizeof name);
+	name_pes(id, pes, sizeof pes);
+	snprintf(line, sizeof line, "%s: %s (%s, iteration %llu): %s; %s", call, name, pes,
+		 (unsigned long long)id.iteration, rule, fix);
+	say_words(pe, id, line, said, sizeof said);
+	csd_abort(pe, "%s", said);
 }
 
 void direct_claim(struct pe *pe, struct direct_id id, struct direct_line *line, int binder)
@@ -62,8 +128,11 @@ void direct_no_channel(struct pe *pe, const char *call, const struct direct_hand
 
 void direct_not_a_receiver(struct pe *pe, const char *call, const struct direct_handle *h)
 {
-	struct direct_id id = direct_id_of_handle(h);
+	struct direct_id id = direct_id_of_handle(pe, h);
 
+	if (id.owner)
+		direct_broken(pe, call, id, "call it with what X_f_from has returned",
+			      "this is the channel's sending end");
 	if (h->magic == DIRECT_DEAD)
 		direct_broken(pe, call, id, "create a new one",
 			      "the channel was destroyed through this handle");
@@ -77,8 +146,11 @@ void direct_not_a_receiver(struct pe *pe, const char *call, const struct direct_
 
 void direct_not_a_sender(struct pe *pe, const char *call, const struct direct_handle *h)
 {
-	struct direct_id id = direct_id_of_handle(h);
+	struct direct_id id = direct_id_of_handle(pe, h);
 
+	if (id.owner)
+		direct_broken(pe, call, id, "call it with what X_f_to has returned",
+			      "this is the channel's receiving end");
 	if (h->magic == DIRECT_DEAD)
 		direct_broken(pe, call, id, "create and bind a new channel",
 			      "the sending end was destroyed through this handle");

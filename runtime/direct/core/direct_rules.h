@@ -20,9 +20,13 @@ struct direct_id {
 	int32_t receiver;
 	int32_t sender;               /* -1: not known here */
 	uint64_t iteration;           /* the put it is about */
+	const void *owner;            /* who can name it (csd_end_names); NULL: nobody */
 };
 
-struct direct_id direct_id_of_handle(const struct direct_handle *h);
+struct direct_id direct_id_of_handle(struct pe *pe, const struct direct_handle *h);
+
+/** Write its name: "channel 3", or that of its owner. */
+void direct_name(struct pe *pe, struct direct_id id, char *buf, size_t len);
 
 /** End the job: `call` broke the rule in fmt; `fix` is the remedy. */
 _Noreturn void direct_broken(struct pe *pe, const char *call, struct direct_id id,

@@ -55,7 +55,7 @@ struct direct_bell *direct_bell_open(struct pe *pe, int receiver)
 
 void direct_bell_full(struct pe *pe, const char *call, const struct direct_handle *h)
 {
-	direct_broken(pe, call, direct_id_of_handle(h), "wait until the receiver has had the last one",
+	direct_broken(pe, call, direct_id_of_handle(pe, h), "wait until the receiver has had the last one",
 		      "more puts are under way than there are channels: one was put into again "
 		      "before its last put was consumed");
 }

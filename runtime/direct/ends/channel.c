@@ -110,6 +110,7 @@ struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_c
 							memory_order_relaxed) - 1,
 		/* The put that is awaited, or the last one when none is. */
 		.iteration = direct_marks(hot),
+		.owner = hot->named ? ch->data : NULL,
 	};
 }
 

@@ -58,6 +58,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->fn = NULL;
 	s->held = NULL;
 	s->named = false;
+	s->owner = NULL;
 	s->dst = NULL;
 	s->line = NULL;
 	hot = direct_hot(s);
@@ -75,6 +76,7 @@ struct direct_id direct_id_of_sender(const struct direct_sender *s)
 		.receiver = s->receiver,
 		.sender = s->pe->id,
 		.iteration = direct_hot(s)->iteration,
+		.owner = s->owner,
 	};
 }
 
@@ -196,6 +198,7 @@ void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd
 	s->path = DIRECT_UNBOUND;
 	s->way = DIRECT_HOLDING;
 	s->named = true;
+	s->owner = sending->owner;
 	s->mode = DIRECT_SEQ; /* the data has no reserved word */
 	s->src = sending->buf;
 	s->bytes = s->body = sending->bytes;

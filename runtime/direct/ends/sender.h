@@ -55,6 +55,7 @@ struct direct_sender {
 	uint8_t path, mode;
 	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING */
 	bool named;                   /* made by direct_sender_open or direct_join: it can move */
+	const void *owner;            /* then: who can name it */
 	const unsigned char *src;     /* the user's, or staging */
 	void *held;                   /* ours: the data of a put that waits, or of one that has waited and
 				       * is under way */

@@ -247,12 +247,19 @@ static size_t body_bytes(const struct direct_channel_hot *hot)
 	return direct_rest(hot)->bytes - (hot->mode == DIRECT_PATTERN ? 8 : 0);
 }
 
+static struct direct_id id_of_put(const struct pe *pe, int src_pe, const struct cmi_put_head *h,
+				  const struct direct_channel_hot *hot)
+{
+	return (struct direct_id){ h->channel, pe->id, src_pe, h->iteration,
+				   hot && hot->named ? direct_rest(hot)->data : NULL };
+}
+
 void direct_put_piece(struct pe *pe, int src_pe, const struct cmi_put_head *h, size_t at,
 		      const void *piece, size_t bytes)
 {
 	static const char call[] = "CkDirect_put";
 	struct direct_channel_hot *hot = direct_channel_find(pe, h->channel, h->generation);
-	struct direct_id id = {h->channel, pe->id, src_pe, h->iteration};
+	struct direct_id id = id_of_put(pe, src_pe, h, hot);
 	struct direct_channel *ch;
 
 	if (CSD_UNLIKELY(!hot))
@@ -272,7 +279,7 @@ void direct_put_arrived(struct pe *pe, int src_pe, const struct cmi_put_head *h,
 	static const char call[] = "CkDirect_put";
 	struct direct_channel_hot *hot = direct_channel_find(pe, h->channel, h->generation);
 	struct direct_channel *ch;
-	struct direct_id id = {h->channel, pe->id, src_pe, h->iteration};
+	struct direct_id id = id_of_put(pe, src_pe, h, hot);
 	const bool in_pieces = bytes && !body;
 
 	if (CSD_UNLIKELY(!hot))
@@ -314,7 +321,8 @@ void direct_ask_arrived(struct pe *pe, const struct direct_control_msg *c)
 	static const char call[] = "CkDirect_put";
 	const struct direct_channel_hot *hot = direct_channel_find(pe, c->channel, c->generation);
 	const struct direct_channel *ch;
-	struct direct_id id = {c->channel, pe->id, c->head.src_pe, c->iteration};
+	struct direct_id id = { c->channel, pe->id, c->head.src_pe, c->iteration,
+				hot && hot->named ? direct_rest(hot)->data : NULL };
 	struct direct_control_msg answer = *c;
 
 	if (!hot)

@@ -113,7 +113,7 @@ static void check_bindable(struct pe *pe, const char *call, const struct direct_
 	if (h->magic != DIRECT_MAGIC)
 		direct_no_channel(pe, call, h);
 	if (direct_is_bound(h))
-		direct_broken(pe, call, direct_id_of_handle(h),
+		direct_broken(pe, call, direct_id_of_handle(pe, h),
 			      "bind each channel once; CkDirect_rebind changes the buffer",
 			      "the channel is bound already");
 	if (h->seal != direct_seal(h))
@@ -260,9 +260,9 @@ static void bind_sender(struct pe *pe, const char *call, struct direct_handle *h
 }
 
 /** The channel to be bound, for error messages: by this PE. */
-static struct direct_id id_here(const struct pe *pe, const struct direct_handle *h)
+static struct direct_id id_here(struct pe *pe, const struct direct_handle *h)
 {
-	struct direct_id id = direct_id_of_handle(h);
+	struct direct_id id = direct_id_of_handle(pe, h);
 
 	id.sender = pe->id;
 	return id;
@@ -319,6 +319,7 @@ void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_han
 	else
 		bind_piece(call, h, s->buf, &s->bytes);
 	direct_sender_at(direct_of(pe), h->sender)->named = true;
+	direct_sender_at(direct_of(pe), h->sender)->owner = s->owner;
 	if (held)
 		direct_put_held(pe, h, held);
 }

@@ -91,7 +91,7 @@ static __attribute__((noinline)) void copy_out_large(struct pe *pe, const struct
 static _Noreturn __attribute__((noinline, cold)) void
 unexpected_here(struct pe *pe, const struct direct_handle *h, const struct direct_sender_hot *hot)
 {
-	struct direct_id id = direct_id_of_handle(h);
+	struct direct_id id = direct_id_of_handle(pe, h);
 
 	id.iteration = hot->iteration;
 	direct_unexpected(pe, id, direct_channel_find(pe, h->channel, h->generation));
@@ -226,10 +226,9 @@ static __attribute__((noinline, cold)) bool put_hold(struct pe *pe, const struct
 	const void *src = (const void *)(uintptr_t)h->src;
 
 	if (s->held)
-		csd_abort(
-			pe,
-			"CkChannelPut: a second put before the ends of the channel are joined; wait until the "
-			"receiver has had the last one");
+		direct_broken(pe, "CkDirect_put", direct_id_of_sender(s),
+			      "wait until the receiver has had the last one",
+			      "a second put before the ends of the channel are joined");
 	s->held = cmi_alloc(h->bytes, "a put that waits");
 	if (h->strided)
 		gather_bytes(s->held, src, &h->strides, h->bytes);

@@ -37,6 +37,19 @@ struct csd_sending {
 	size_t bytes;
 	const void *shape;        /* of strided data, CSD_SHAPE_BYTES bytes; NULL: contiguous */
 	void *held;               /* the data of a put that waits, from cmi_alloc; takes it. NULL: none */
+	const void *owner;        /* the caller's, as csd_receiving.data: for csd_end_names */
+};
+
+/** The other direction: the names of such ends in errors and reports. Called on the end's PE. */
+struct csd_end_names {
+	/** The name of the channel of an end with this `owner`, "channel Block::side(2) from Block(0, 0)
+	 * to Block(0, 1)". */
+	const char *(*describe)(struct pe *pe, const void *owner, char *buf, size_t len);
+	/** The owner whose end lies at this address, or NULL. */
+	const void *(*owner_of)(struct pe *pe, const void *end);
+	/** What the program calls instead of a function of ckdirect.h: "CkChannelPut" for
+	 * "CkDirect_put". NULL: that function itself. */
+	const char *(*function)(const char *name);
 };
 
 struct csd_ends {

@@ -2,6 +2,7 @@
 /* tell.c: see tell.h. */
 #include "tell.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -28,6 +29,14 @@ struct csd_thing csd_named(const struct csd_key *key, const char *fmt, ...)
 	vsnprintf(t.name, sizeof t.name, fmt, ap);
 	va_end(ap);
 	return t;
+}
+
+struct csd_plural csd_plural(uint64_t n, const char *one, const char *many)
+{
+	struct csd_plural c;
+
+	snprintf(c.text, sizeof c.text, "%" PRIu64 " %s", n, n == 1 ? one : many);
+	return c;
 }
 
 /* Whether the PE and its part may add another record. */
@@ -90,7 +99,8 @@ void csd_tell_end(struct csd_told *to)
 	csd_tell_part(to);
 	if (to->n_cut)
 		add_record(to, &(struct csd_wait){ .how = CSD_WAITS },
-			   csd_named(NULL, "and %d more lines", to->n_cut).name);
+			   csd_named(NULL, "and %s", csd_plural((uint64_t)to->n_cut, "more line",
+								"more lines").text).name);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

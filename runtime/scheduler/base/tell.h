@@ -32,6 +32,12 @@ struct csd_thing {
 struct csd_thing csd_named(const struct csd_key *key, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** "1 call", "3 calls": a number with what is counted, by value as csd_named. */
+struct csd_plural {
+	char text[96];
+};
+struct csd_plural csd_plural(uint64_t n, const char *one, const char *many);
+
 enum csd_how {
 	CSD_WAITS,
 	/** It counts only if a CSD_WAITS record of some PE names the same `who`. */

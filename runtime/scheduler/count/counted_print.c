@@ -200,8 +200,9 @@ static void print_rows(const struct report *r)
 			text_of((double)row->longest_ns, COUNT_TICKS).s, row->longest_pe);
 	}
 	if (r->n_rows > TABLE_ROWS)
-		fprintf(r->f, "chard:   and %u others: %" PRIu64 " calls, %s\n", r->n_rows - TABLE_ROWS,
-			rest_calls, text_of((double)rest_ns, COUNT_TICKS).s);
+		fprintf(r->f, "chard:   and %s: %s, %s\n",
+			csd_plural(r->n_rows - TABLE_ROWS, "other", "others").text,
+			csd_plural(rest_calls, "call", "calls").text, text_of((double)rest_ns, COUNT_TICKS).s);
 }
 
 /* The durations of calls, of all rows together. */
@@ -243,10 +244,11 @@ static void print_links(const struct report *r)
 			most = l;
 	}
 	if (most)
-		fprintf(r->f, "chard:   between nodes: %" PRIu64 " messages, %s; most from node %" PRIu64
-			" to node %" PRIu64 ": %" PRIu64 " messages, %s\n",
-			messages, text_of((double)bytes, COUNT_BYTES).s, most->from, most->to,
-			most->link.messages, text_of((double)most->link.bytes, COUNT_BYTES).s);
+		fprintf(r->f, "chard:   between nodes: %s, %s; most from node %" PRIu64 " to node %" PRIu64
+			": %s, %s\n", csd_plural(messages, "message", "messages").text,
+			text_of((double)bytes, COUNT_BYTES).s, most->from, most->to,
+			csd_plural(most->link.messages, "message", "messages").text,
+			text_of((double)most->link.bytes, COUNT_BYTES).s);
 }
 
 /* Of all PEs together. */
@@ -295,8 +297,8 @@ void counts_print(struct pe *pe)
 	locale_t before = cmi_plain_begin();
 	const struct report r = report_of(pe, f);
 
-	fprintf(f, "chard: statistics: %u PEs on %d node%s, %s\n", r.s->n_pes, n_nodes,
-		n_nodes == 1 ? "" : "s", text_of((double)r.wall_ns, COUNT_TICKS).s);
+	fprintf(f, "chard: statistics: %s on %s, %s\n", csd_plural(r.s->n_pes, "PE", "PEs").text,
+		csd_plural((uint64_t)n_nodes, "node", "nodes").text, text_of((double)r.wall_ns, COUNT_TICKS).s);
 	print_pes(&r);
 	print_rows(&r);
 	print_histogram(&r);

@@ -207,9 +207,10 @@ void flow_describe(struct pe *pe, struct csd_told *to)
 			continue;
 		uint64_t n = fifo_length(&p->waiting, &bytes);
 
-		csd_tell(to, NULL, "%llu messages (%llu bytes) to PE %d wait until it has handled some of the "
-			 "%llu bytes that are under way to it (CK_FLOW_BYTES: %llu)", (unsigned long long)n,
-			 (unsigned long long)bytes, i, (unsigned long long)(p->sent - p->acked),
+		csd_tell(to, NULL, "to PE %d: %s (%llu bytes) until it has handled some of the %llu bytes that "
+			 "are under way to it (CK_FLOW_BYTES: %llu)", i,
+			 csd_plural(n, "message waits", "messages wait").text,
+			 (unsigned long long)bytes, (unsigned long long)(p->sent - p->acked),
 			 (unsigned long long)p->budget);
 	}
 }

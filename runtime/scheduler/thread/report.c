@@ -141,7 +141,7 @@ _Noreturn void report_no_room(struct pe *pe, size_t size)
 	if (taken > 2 * t.bytes)
 		cmi_plain_print(others, sizeof others, "; other PEs of the process have %.1f MiB",
 			 mib(taken - t.bytes));
-	cmi_plain_print(waits, sizeof waits, "%llu messages wait (%.1f MiB)%s%s", (unsigned long long)t.n,
-		 mib(t.bytes), kind, others);
+	cmi_plain_print(waits, sizeof waits, "%s (%.1f MiB)%s%s",
+			csd_plural(t.n, "message waits", "messages wait").text, mib(t.bytes), kind, others);
 	csd_no_room(pe, size, waits);
 }

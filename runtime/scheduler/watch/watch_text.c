@@ -24,12 +24,12 @@ static void describe_scheduler(struct pe *pe, struct csd_told *to)
 	const size_t timers = pe->n_timers - (pe->id == 0); /* PE 0 has one for the report */
 
 	if (queued && !csd_at_rest(pe))
-		csd_tell(to, NULL, "%zu messages are queued", queued);
+		csd_tell(to, NULL, "%s queued", csd_plural(queued, "message is", "messages are").text);
 	if (timers && !csd_at_rest(pe))
-		csd_tell(to, NULL, "%zu timers are set", timers);
+		csd_tell(to, NULL, "%s set", csd_plural((uint64_t)timers, "timer is", "timers are").text);
 	if (held)
-		csd_tell(to, NULL, "%zu messages to other PEs are held back until all PEs know a new "
-			 "group or nodegroup", held);
+		csd_tell(to, NULL, "%s held back until all PEs know a new group or nodegroup",
+			 csd_plural(held, "message to another PE is", "messages to other PEs are").text);
 	if (pe->room.first)
 		csd_tell(to, NULL, "threads wait for room in the message memory (CK_MESSAGE_MEMORY)");
 	if (pe->idle.flagged)
@@ -209,7 +209,8 @@ static void print_all(FILE *out, const struct pe *pe, const struct csd_told *tol
 		fputs("chard: nobody waits for anything that the runtime knows of; was CkExit never "
 		      "called?\n", out);
 	if (n_lines > LINES_OF_ALL)
-		fprintf(out, "chard: and %d more lines\n", n_lines - LINES_OF_ALL);
+		fprintf(out, "chard: and %s\n",
+			csd_plural((uint64_t)(n_lines - LINES_OF_ALL), "more line", "more lines").text);
 	print_cycles(out, &f);
 	free(f.named);
 	free(f.edges);

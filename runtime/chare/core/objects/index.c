@@ -89,16 +89,15 @@ int index_compare(const void *a_, const void *b_)
 
 /* ---- in error lines -------------------------------------------------------------------------- */
 
-static void list_numbers(int n, const int32_t *v, char *buf, size_t len)
+static void list_numbers(int n, const int32_t *v, const char *between, char *buf, size_t len)
 {
 	size_t at = 0;
 
 	buf[0] = 0;
 	for (int d = 0; d < n && at < len; d++)
-		at += (size_t)snprintf(buf + at, len - at, "%s%d", d ? ", " : "", v[d]);
+		at += (size_t)snprintf(buf + at, len - at, "%s%d", d ? between : "", v[d]);
 }
 
-/* "(3, 4)", or the bytes of a user's index type. */
 void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len)
 {
 	const unsigned char *bytes = (const unsigned char *)&i;
@@ -110,20 +109,24 @@ void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len)
 		int nd = type->nd ? type->nd : 1;
 
 		index_unpack(nd, i, v);
-		list_numbers(nd, v, list, sizeof list);
+		list_numbers(nd, v, ", ", list, sizeof list);
 	}
 	for (int b = 0; b < type->index_bytes; b++)
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s%02x", b ? " " : "", bytes[b]);
-	snprintf(buf, len, "(%s)", list);
+	snprintf(buf, len, "%s(%s)", type->name, list);
 }
 
 _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *what, CkIndex at)
 {
-	char index[96], dims[96];
+	const int nd = c->type->nd ? c->type->nd : 1;
+	char element[256], dims[96];
 
-	index_describe(c->type, at, index, sizeof index);
-	list_numbers(c->type->nd ? c->type->nd : 1, c->homes.dims.n, dims, sizeof dims);
-	csd_abort(pe, "%s on element %s: the array has %s elements, from 0", what, index, dims);
+	if (c->type->kind == CKGEN_GROUP)
+		csd_abort(pe, "%s on PE %d: the job has PEs 0-%d", what, at.v[0], pe->node->job->n_pes - 1);
+	index_describe(c->type, at, element, sizeof element);
+	list_numbers(nd, c->homes.dims.n, " x ", dims, sizeof dims);
+	csd_abort(pe, "%s on %s: the array has %s element%s, from 0", what, element, dims,
+		  nd == 1 && c->homes.dims.n[0] == 1 ? "" : "s");
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

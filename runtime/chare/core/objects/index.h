@@ -14,7 +14,7 @@ CkIndex index_pack(int nd, const int32_t v[6]);
 CkIndex index_key(const CkGenChare *type, CkIndex i);
 /** For qsort: -1, 0 or 1 of what begins with a CkIndex. */
 int index_compare(const void *a, const void *b);
-/** Write the index to buf: "(3, 4)", or the bytes of a user's index type. */
+/** Write the element's name to buf: "Cell(3, 4)"; of a user's index type the bytes. */
 void index_describe(const CkGenChare *type, CkIndex i, char *buf, size_t len);
 _Noreturn void index_bad(struct pe *pe, const struct collection *c, const char *what, CkIndex at);
 

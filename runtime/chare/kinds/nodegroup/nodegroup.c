@@ -118,14 +118,14 @@ static void describe_nodegroup(struct pe *pe, const struct nodegroup *g, struct 
 	size_t n = csd_gate_length(pe, &g->birth);
 
 	if (n)
-		csd_tell(to, NULL, "%zu calls wait for nodegroup %u of PE %d, whose creation has not come", n,
-			 (unsigned)g->coll.id, (int)(g->coll.id >> 32));
+		csd_tell(to, NULL, "%s for nodegroup %u of PE %d, whose creation has not come",
+			 csd_plural(n, "call waits", "calls wait").text, (unsigned)g->coll.id, (int)(g->coll.id >> 32));
 	if (!obj)
 		return;
 	n = csd_gate_length(pe, &g->exclusive);
 	if (n)
-		csd_tell(to, NULL, "%zu [exclusive] calls wait at %s until the one that has begun there ends", n,
-			 obj_thing(obj).name);
+		csd_tell(to, NULL, "%s at %s until the one that has begun there ends",
+			 csd_plural(n, "[exclusive] call waits", "[exclusive] calls wait").text, obj_thing(obj).name);
 	when_describe(obj, &g->waiting, to);
 }
 

@@ -166,8 +166,8 @@ void bulk_describe(const struct collection *c, struct csd_told *to)
 	if (!b || b->over)
 		return;
 	if (b->begun)
-		csd_tell(to, NULL, "elements of %s move: those from %zu PEs have not come",
-			 coll_thing(c).name, b->n_awaited);
+		csd_tell(to, NULL, "elements of %s move: those from %s not come",
+			 coll_thing(c).name, csd_plural(b->n_awaited, "PE have", "PEs have").text);
 	else
 		csd_tell(to, NULL, "elements of %s have come, but not the plan of where elements move",
 			 coll_thing(c).name);

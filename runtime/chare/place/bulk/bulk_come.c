@@ -6,11 +6,8 @@
 
 _Noreturn static void not_ours(struct pe *pe, const struct collection *c, CkIndex i)
 {
-	char index[96];
-
-	index_describe(c->type, i, index, sizeof index);
-	csd_abort(pe, "broken plan: element %s of %s came to PE %d, where it does not belong", index,
-		  c->type->name, pe->id);
+	csd_abort(pe, "broken plan: %s came to PE %d, where it does not belong",
+		  element_thing(c->type, c->id, i).name, pe->id);
 }
 
 /* Seats move: give it a slot. */
@@ -72,9 +69,9 @@ static void seats_in(struct pe *pe, struct collection *c, struct bulk *b)
 		stay_take_holders(pe, t);
 	}
 	if (!c->dynamic && c->n_local != c->n_slots)
-		csd_abort(pe, "broken plan: %llu of %llu elements of %s came to PE %d",
-			  (unsigned long long)c->n_local, (unsigned long long)c->n_slots,
-			  c->type->name, pe->id);
+		csd_abort(pe, "broken plan: %llu of %s of %s came to PE %d",
+			  (unsigned long long)c->n_local,
+			  csd_plural(c->n_slots, "element", "elements").text, c->type->name, pe->id);
 }
 
 /* Only elements move: they are guests, or back at their seats. */

@@ -309,13 +309,8 @@ void stay_gone(struct pe *pe, struct ck_obj *obj, int seat)
 _Noreturn static void leave_broken(struct pe *pe, const struct collection *c,
 				   const struct where_msg *w)
 {
-	char index[96];
-
-	index_describe(c->type, w->index, index, sizeof index);
-	csd_abort(
-		pe,
-		"broken protocol: PE %d speaks of element %s of %s, which is not about to leave this PE",
-		w->head.src_pe, index, c->type->name);
+	csd_abort(pe, "broken protocol: PE %d speaks of %s, which is not about to leave this PE",
+		  w->head.src_pe, element_thing(c->type, c->id, w->index).name);
 }
 
 /* Whether a call that destroys it is among those that wait, or it is destroyed already. */

@@ -24,9 +24,10 @@ static void check_channels(struct pe *pe, const struct csd_piece *pieces, size_t
 	if (n)
 		csd_abort(
 			pe,
-			"%s cannot move: it holds %zu channel end%s, which stay on their PE; the first is %s. "
+			"%s cannot move: it holds %s on %s PE; the first is %s. "
 			"Call CkDirect_destroyHandle before, and make them anew",
-			who, n, n == 1 ? "" : "s", first);
+			who, csd_plural(n, "channel end, which stays", "channel ends, which stay").text,
+			n == 1 ? "its" : "their", first);
 }
 
 static struct csd_piece struct_of(struct ck_obj *obj)

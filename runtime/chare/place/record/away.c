@@ -201,15 +201,14 @@ void away_rest(struct away *a)
 static void tell_waiting(struct pe *pe, const struct away *a)
 {
 	const struct cmi_msg *first = a->waiting.head;
-	char name[128], index[96];
+	char name[128];
 
 	describe_waiting(pe, a->coll, first, name, sizeof name);
-	index_describe(a->coll->type, a->index, index, sizeof index);
 	fprintf(stderr,
-		"chard: PE %d (node %d): at exit %zu calls wait for element %s of %s, which "
-		"was not inserted; the first is %s from PE %d\n",
-		pe->id, pe->node->job->node, msg_fifo_count(&a->waiting), index,
-		a->coll->type->name, name, first->src_pe);
+		"chard: PE %d (node %d): at exit %s for %s, which was not inserted; the first is %s "
+		"from PE %d\n", pe->id, pe->node->job->node,
+		csd_plural(msg_fifo_count(&a->waiting), "call waits", "calls wait").text,
+		element_thing(a->coll->type, a->coll->id, a->index).name, name, first->src_pe);
 }
 
 void away_fini(struct pe *pe, struct collection *c)

@@ -168,13 +168,12 @@ static void closing_tell_children(struct pe *pe, const struct where_msg *w)
 _Noreturn static void overdue(struct pe *pe, const struct away *a)
 {
 	const struct cmi_msg *m = a->waiting.head;
-	char name[128], index[96];
+	char name[128];
 
 	describe_waiting(pe, a->coll, m, name, sizeof name);
-	index_describe(a->coll->type, a->index, index, sizeof index);
-	csd_abort(pe, "PE %d called %s on element %s, which does not exist, and inserting is over; "
-		  "insert it, or call %s_beginInserting before", m->src_pe, name, index,
-		  a->coll->type->name);
+	csd_abort(pe, "PE %d called %s on %s, which does not exist, and inserting is over; insert it, or "
+		  "call %s_beginInserting before", m->src_pe, name,
+		  element_thing(a->coll->type, a->coll->id, a->index).name, a->coll->type->name);
 }
 
 static void check_overdue(struct pe *pe, struct collection *c, uint32_t wave)

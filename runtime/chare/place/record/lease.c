@@ -119,8 +119,8 @@ void routes_describe(struct pe *pe, const struct collection *c, struct csd_told 
 	for (size_t i = 0; (at = idmap_each(&place_of(c)->waits, &i)); i++) {
 		const struct waits *w = (const struct waits *)at->value;
 
-		csd_tell(to, NULL, "PE %d holds %zu calls for %s until it hears whether it may send them "
-			 "straight", pe->id, msg_fifo_count(&w->held),
+		csd_tell(to, NULL, "PE %d holds %s for %s until it hears whether it may send directly", pe->id,
+			 csd_plural(msg_fifo_count(&w->held), "call", "calls").text,
 			 element_thing(c->type, c->id, w->index).name);
 	}
 }
@@ -241,11 +241,8 @@ static void recalled(struct pe *pe, struct collection *c, struct elemmap_slot *r
 _Noreturn static void lease_broken(struct pe *pe, const struct collection *c,
 				   const struct where_msg *w, const char *what)
 {
-	char index[96];
-
-	index_describe(c->type, w->index, index, sizeof index);
-	csd_abort(pe, "broken protocol: PE %d %s element %s of %s", w->head.src_pe, what, index,
-		  c->type->name);
+	csd_abort(pe, "broken protocol: PE %d %s %s", w->head.src_pe, what,
+		  element_thing(c->type, c->id, w->index).name);
 }
 
 /* ---- elements have moved in bulk ------------------------------------------------------------- */

@@ -589,8 +589,8 @@ void newborns_describe(const struct collection *c, struct csd_told *to)
 	for (uint32_t i = 0; i < n->n_kept; i++)
 		n_open += (size_t)n->kept[i].n_open;
 	if (n_open)
-		csd_tell(to, NULL, "%zu insertions of this PE into %s are under way; %u broadcasts are "
-			 "kept for them", n_open, coll_thing(c).name, n->n_kept);
+		csd_tell(to, NULL, "insertions of this PE into %s under way: %zu; broadcasts kept for them: %u",
+			 coll_thing(c).name, n_open, n->n_kept);
 	for (size_t i = 0; (s = idmap_each(&n->by_index, &i)); i++) {
 		const struct newborn *y = (const struct newborn *)s->value;
 		const struct csd_wait w = { .who = element_thing(c->type, c->id, y->index) };

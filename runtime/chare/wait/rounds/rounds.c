@@ -231,8 +231,9 @@ static void rounds_describe(struct pe *pe, struct csd_told *to)
 	for (uint32_t i = 1; i < w->n; i++)
 		for (const struct round *r = w->extras[i]->obj ? w->extras[i]->rounds : NULL; r;
 		     r = r->next)
-			csd_tell(to, NULL, "%s waits for %u more of %u calls of %s, number %d",
-				 obj_thing(w->extras[i]->obj).name, r->left, r->n,
+			csd_tell(to, NULL, "%s waits for %u more of %s of %s, number %d",
+				 obj_thing(w->extras[i]->obj).name, r->left,
+				 csd_plural(r->n, "call", "calls").text,
 				 entry_thing(w->extras[i]->obj->coll->type, r->entry).name,
 				 r->number);
 }
