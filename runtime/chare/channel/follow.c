@@ -174,7 +174,8 @@ struct image {
 	uint64_t shape[CSD_SHAPE_BYTES / 8];
 };
 
-/* Of an element that stays, only for sizing or listing its memory: its senders continue. */
+/* Of an element that stays, only to try its pup function or to list its memory: its senders
+ * continue. Whether a put has landed may change between sizing and packing: it does not count. */
 static struct image image_of_end(struct pe *pe, const CkChannel *c)
 {
 	struct csd_receiving now = c->in;
@@ -185,7 +186,7 @@ static struct image image_of_end(struct pe *pe, const CkChannel *c)
 		.strided = c->strided,
 		.counted = c->in.counted,
 		.state = now.state,
-		.landed = now.landed,
+		.landed = now.landed && !c->live,
 		.held = c->held != NULL,
 		.answered = c->answered,
 		.came = named_set_has(c),
