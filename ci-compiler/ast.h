@@ -203,6 +203,7 @@ enum ci_pup_kind {
 	CI_PUP_POINTED,      /* T *x [count]; bytes, or check: by T_pup */
 	CI_PUP_STRING,       /* check: char *x; */
 	CI_PUP_MESSAGE,      /* check: M *x; a message that the program keeps, or NULL */
+	CI_PUP_END,          /* check: CkChannel *x = buffer; CkReducing *x = buffer; */
 	CI_PUP_SKIP,         /* skip x; skip x[]; */
 };
 
@@ -218,7 +219,11 @@ struct ci_pup_field {
 	enum ci_pup_kind kind;      /* the parser sets BYTES, POINTED or SKIP, check the others */
 	enum ci_pup_memory memory;
 	struct ci_expr dims;        /* all of "[3][4]"; of `skip x[]` the brackets */
-	struct ci_expr count;       /* POINTED: empty if there is none */
+	struct ci_expr group[2];    /* what is between the brackets behind `T *x`; n_groups of them */
+	int n_groups;
+	struct ci_expr row;         /* check: T **x points to so many pointers; empty: there is one star */
+	struct ci_expr count;       /* check: each pointer points to so many values; empty: to one */
+	struct ci_expr buffer;      /* of an END */
 	bool bad;
 };
 

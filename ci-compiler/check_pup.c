@@ -96,6 +96,8 @@ static bool is_no_value(struct checker *c, const struct ci_pup_field *f)
 	static const struct { const char *name, *help; } bound[] = {
 		{"CkDirectHandle", "destroy the channel before the element moves, and skip the field"},
 		{"CkNcpyBuffer", "skip the field, and make a new buffer in on_arrived"},
+		{"CkChannel", "write a star: X_f_from and X_f_to return pointers"},
+		{"CkReducing", "write a star: X_f_reduced returns a pointer"},
 	};
 	const char *name = f->type.text;
 
@@ -138,10 +140,15 @@ static bool may_be_message(const struct checker *c, const struct ci_type *type)
 /* T *x; without a count */
 static void check_one(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
 {
+	struct ci_type one = f->type;
 	enum ci_param_kind kind;
 
+	one.stars = 1; /* of a row, too */
 	if (strcmp(f->type.text, "char") == 0 && f->memory == CI_PUP_MALLOC) {
 		f->kind = CI_PUP_STRING;
+	} else if (f->memory != CI_PUP_MALLOC && is_message(c, f->type.text)) {
+		ci_error(c->ci, f->type.tok->at, "remove the word",
+			 "'rdma' and 'direct' are for memory of values, and '%s' is a message", f->name);
 	} else if (!may_be_message(c, &f->type) || f->memory != CI_PUP_MALLOC) {
 		ci_error(c->ci, f->tok->at, ci_fmt(c->ci, "write '%s *%s [1]' if it is one; if it is not the "
 			 "element's own, write 'skip %s' and set it in on_arrived", f->type.text, f->name, f->name),
@@ -150,51 +157,129 @@ static void check_one(struct checker *c, const struct ci_pup *x, struct ci_pup_f
 		ci_error(c->ci, f->tok->at, "keep the message in the chare's struct, or write the packing in C",
 			 "only an element keeps a message: '%s' is in the list of the type '%s'", f->name,
 			 x->name);
-	} else if (check_pointer_type(c, &f->type, f->name, &kind)) {
+	} else if (check_pointer_type(c, &one, f->name, &kind)) {
 		f->kind = CI_PUP_MESSAGE;
 	}
 }
 
-/* Fields without a star are packed first, so that a count may use all of them. Of the others it may
- * use the earlier ones. */
+/* Fields without a star are unpacked first, then pointers in their order, then ends. So a count may
+ * use the first ones and earlier pointers, and a buffer all of them. An array in the struct is
+ * memory for an end, even if it is skipped. */
 static bool check_used(struct checker *c, const struct ci_pup *x, const struct ci_pup_field *f,
 		       const struct ci_tok *name)
 {
 	const struct ci_pup_field *used = find_field(x, name->s);
+	const bool end = f->kind == CI_PUP_END;
+	const char *what = ci_fmt(c->ci, end ? "the buffer of '%s'" :
+				  "how many values '%s' points to", f->name);
 	bool before = false;
 
 	for (const struct ci_pup_field *y = x->fields; y != f; y = y->next)
 		before |= y == used;
 	if (used == NULL)
-		ci_error(c->ci, name->at, NULL, "'%s' is not in the list, and how many values '%s' points to "
-			 "depends on it", name->s, f->name);
-	else if (used->kind == CI_PUP_SKIP)
-		ci_error(c->ci, name->at, "pack it, too", "'%s' is skipped, and how many values '%s' points "
-			 "to depends on it", name->s, f->name);
-	else if (used->type.stars != 0 && !before)
+		ci_error(c->ci, name->at, NULL, "'%s' is not in the list, and %s depends on it", name->s, what);
+	else if (used->kind == CI_PUP_SKIP && !(end && used->dims.from != used->dims.to))
+		ci_error(c->ci, name->at, "pack it, too", "'%s' is skipped, and %s depends on it", name->s,
+			 what);
+	else if (used->type.stars != 0 && !before && !end)
 		ci_error(c->ci, name->at, "use fields without a star, or pointers before it",
-			 "'%s' is unpacked after '%s', and how many values '%s' points to depends on it",
-			 name->s, f->name, f->name);
+			 "'%s' is unpacked after '%s', and %s depends on it", name->s, f->name, what);
 	else
 		return true;
 	return false;
 }
 
-/* T *x [count]; */
-static void check_pointed(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+static bool check_names(struct checker *c, const struct ci_pup *x, const struct ci_pup_field *f,
+			const struct ci_expr *e)
 {
-	const struct ci_tok *end = f->count.to;
-
-	for (const struct ci_tok *t = f->count.from; t != end; t++) {
-		if (is(t, "self") && t + 1 != end && t + 2 != end && is(t + 1, "->") &&
+	for (const struct ci_tok *t = e->from; t != e->to; t++) {
+		if (is(t, "self") && t + 1 != e->to && t + 2 != e->to && is(t + 1, "->") &&
 		    t[2].kind == TOK_NAME && !check_used(c, x, f, t + 2))
-			return;
+			return false;
 	}
+	return true;
+}
+
+/* T *x [count]; */
+static void check_pointed(struct checker *c, struct ci_pup_field *f)
+{
 	if (f->type.class_ == CI_VOID)
 		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write 'char *%s [bytes]'", f->name),
 			 "there are no values of type void");
 	else if (!is_no_value(c, f))
 		check_value_type(c, &f->type);
+}
+
+/* ---- ends of channels ------------------------------------------------------------------------ */
+
+static bool is_end(const struct ci_type *type)
+{
+	return strcmp(type->text, "CkChannel") == 0 || strcmp(type->text, "CkReducing") == 0;
+}
+
+/* CkChannel *x = buffer; */
+static void check_channel_end(struct checker *c, struct ci_pup_field *f)
+{
+	const char *t = f->type.text, *n = f->name;
+
+	f->kind = CI_PUP_END;
+	if (f->memory != CI_PUP_MALLOC)
+		ci_error(c->ci, f->type.tok->at, "write the word before the end's buffer",
+			 "'rdma' and 'direct' are for memory, and '%s' is the end of a channel", n);
+	else if (f->type.const_)
+		ci_error(c->ci, f->type.tok->at, "remove 'const'", "'%s' cannot be unpacked: it is constant", n);
+	else if (f->buffer.from == f->buffer.to)
+		ci_error(c->ci, f->tok->at, f->n_groups == 0 ?
+			 ci_fmt(c->ci, "write '%s *%s = self->buffer'", t, n) :
+			 ci_fmt(c->ci, "write '%s *%s [4] = self->buffers[i]': i is the place in '%s'", t, n, n),
+			 "the buffer of '%s' is missing: an end is unpacked for its buffer's new address", n);
+}
+
+/* ---- pointers -------------------------------------------------------------------------------- */
+
+/* A pointer to an end or to a message is to one. Others have their count in the last brackets. What
+ * remains is for a row of pointers: the array's length, or with a second star their number. */
+static bool check_brackets(struct checker *c, struct ci_pup_field *f)
+{
+	const bool one = is_end(&f->type) || is_message(c, f->type.text);
+	const int rows = f->n_groups - (!one && f->n_groups > 0);
+	const struct ci_expr *first = &f->group[0];
+	const char *t = f->type.text, *n = f->name;
+
+	if (!one && f->n_groups > 0)
+		f->count = f->group[f->n_groups - 1];
+	if (f->type.stars > 2 || rows > 1)
+		ci_error(c->ci, f->type.tok->at, "write the packing in C, or keep one row of pointers",
+			 "'%s' has more than one row of pointers", n);
+	else if (f->type.stars == 2 && rows == 0)
+		ci_error(c->ci, f->type.tok->at, one ? ci_fmt(c->ci, "write '%s **%s [self->n]'", t, n) :
+			 ci_fmt(c->ci, "write '%s **%s [self->n][values of each]'", t, n),
+			 "'%s' is a pointer to pointers, and how many there are is missing", n);
+	else if (f->type.stars == 2)
+		f->row = *first;
+	else if (rows == 1)
+		f->dims = (struct ci_expr){first->from - 1, first->to + 1};
+	return f->type.stars <= 2 && rows <= 1 && (f->type.stars == 1 || rows == 1);
+}
+
+static void check_pointer(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
+{
+	if (!check_brackets(c, f))
+		return;
+	if (is_end(&f->type)) {
+		check_channel_end(c, f);
+	} else if (f->buffer.from != f->buffer.to) {
+		ci_error(c->ci, f->buffer.from->at, "remove it",
+			 "only the end of a channel has a buffer: '%s' is none", f->name);
+		return;
+	}
+	if (!check_names(c, x, f, &f->row) || !check_names(c, x, f, &f->count) ||
+	    !check_names(c, x, f, &f->buffer) || f->kind == CI_PUP_END)
+		return;
+	if (f->count.from != f->count.to)
+		check_pointed(c, f);
+	else
+		check_one(c, x, f);
 }
 
 static void check_field(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
@@ -208,15 +293,10 @@ static void check_field(struct checker *c, const struct ci_pup *x, struct ci_pup
 	}
 	if (f->bad || f->kind == CI_PUP_SKIP)
 		return;
-	if (f->type.stars > 1)
-		ci_error(c->ci, f->type.tok->at, ci_fmt(c->ci, "write %s_pup in C, or keep one row of values",
-			 x->name), "'%s' is a pointer to pointers", f->name);
-	else if (f->type.stars == 0)
+	if (f->type.stars == 0)
 		check_value(c, f);
-	else if (f->count.from != f->count.to)
-		check_pointed(c, x, f);
 	else
-		check_one(c, x, f);
+		check_pointer(c, x, f);
 }
 
 static void check_list(struct checker *c, const struct ci_pup *x)

@@ -17,6 +17,8 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m);
 /* ---- gen_pup.c: what functions of the program pack ------------------------------------- */
 
 /** Print the declarations of the functions that the program writes. */
+/** Whether the lists of its pups have ends of channels. */
+bool gen_has_ends(const struct ci_module *m);
 void gen_pup_declarations(struct ci_out *o, const struct ci_module *m);
 
 /* ---- gen_util.c: for both files ------------------------------------------------------ */

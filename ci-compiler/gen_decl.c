@@ -18,7 +18,7 @@ static void head(struct ci_out *o, const struct ci_module *m)
 	       m->name);
 	if (m->uses_direct || m->has_arrivals)
 		ci_put(o, "#include \"ckdirect.h\"\n");
-	if (m->has_arrivals)
+	if (m->has_arrivals || gen_has_ends(m))
 		ci_put(o, "#include \"ckchannel.h\"\n");
 	for (const struct ci_item *x = m->externs; x != NULL; x = x->next)
 		ci_put(o, "#include \"%s.decl.h\"\n", x->name);

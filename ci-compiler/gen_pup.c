@@ -103,13 +103,26 @@ static bool has_brackets(const struct ci_pup_field *f)
 	return f->dims.from != f->dims.to;
 }
 
+static const char *words(struct ci *ci, const struct ci_expr *x)
+{
+	const char *all = "";
+
+	for (const struct ci_tok *t = x->from; t != x->to; t++)
+		all = ci_fmt(ci, "%s%s ", all, t->s);
+	return all;
+}
+
 /* An array type behind a typedef cannot be in the initializer of check_none_hidden. A pointer type
  * behind one would be copied as bytes. */
 static void check_kind(struct ci_out *o, const struct ci_pup *x, const struct ci_pup_field *f)
 {
 	const char *value = ci_fmt(o->ci, "((%s *)0)->%s", x->text, f->name);
 
-	if (f->kind == CI_PUP_SKIP)
+	/* A length that is no constant would do for check_types. */
+	if (f->type.stars == 1 && has_brackets(f))
+		check(o, f->tok, ci_fmt(o->ci, "sizeof %s == sizeof(void *%s)", value, words(o->ci, &f->dims)),
+		      ci_fmt(o->ci, "%s: '%s' has another length in the struct", x->name, f->name));
+	else if (f->kind == CI_PUP_SKIP)
 		check(o, f->tok, ci_fmt(o->ci, "%sCKGEN_IS_ARRAY(%s)", has_brackets(f) ? "" : "!", value),
 		      has_brackets(f) ?
 		      ci_fmt(o->ci, "%s: '%s' is not an array; write 'skip %s'", x->name, f->name, f->name) :
@@ -135,7 +148,8 @@ static void check_types(struct ci_out *o, const struct ci_pup *x)
 			ci_put(o, "\t(void)self->%s;\n", f->name);
 			continue;
 		}
-		ci_put(o, "\t{ %s %s", pointee(o->ci, &f->type), f->type.stars != 0 ? "*" : "");
+		ci_put(o, "\t{ %s %s", pointee(o->ci, &f->type), f->type.stars == 2 ? "**" : f->type.stars == 1 ?
+		       "*" : "");
 		ci_put(o, has_brackets(f) ? "(*ck_f)" : "*ck_f");
 		gen_text(o, &f->dims);
 		ci_put(o, " = &self->%s; (void)ck_f; }\n", f->name);
@@ -208,17 +222,19 @@ static const char *plain_name(const struct ci_type *type)
 	return space != NULL ? space + 1 : type->text;
 }
 
-static void pointed(struct ci_out *o, const struct ci_module *m, const struct ci_pup_field *f)
+/* `at`: the pointer, or one of a row. */
+static void pointed(struct ci_out *o, const struct ci_module *m, const struct ci_pup_field *f,
+		    const char *at)
 {
 	static const char *const memory[] = {"CKGEN_MALLOC", "CKGEN_RDMA", "CKGEN_DIRECT"};
 	const char *function = f->type.class_ == CI_PUP ?
 		ci_fmt(o->ci, "ck_pup_%s_%s", m->name, plain_name(&f->type)) :
 		strcmp(f->type.text, "CkCallback") == 0 ? "CkGen_pupCallback" : "NULL";
 
-	ci_put(o, "\tself->%s = (%s *)CkGen_pupPointed(ck_p, (void *)(uintptr_t)self->%s, (long long)(", f->name,
-	       pointee(o->ci, &f->type), f->name);
+	ci_put(o, "\t%s = (%s *)CkGen_pupPointed(ck_p, (void *)(uintptr_t)%s, (long long)(", at,
+	       pointee(o->ci, &f->type), at);
 	gen_text(o, &f->count);
-	ci_put(o, "),\n\t\tsizeof *self->%s, %s, %s, \"%s\");\n", f->name, function, memory[f->memory], f->name);
+	ci_put(o, "),\n\t\tsizeof *%s, %s, %s, \"%s\");\n", at, function, memory[f->memory], f->name);
 }
 
 static void without_star(struct ci_out *o, const struct ci_pup_field *f)
@@ -232,32 +248,86 @@ static void without_star(struct ci_out *o, const struct ci_pup_field *f)
 		     ci_fmt(o->ci, "%s_pup", plain_name(&f->type)));
 }
 
-static void with_star(struct ci_out *o, const struct ci_module *m, const struct ci_pup_field *f)
+/* No conversion to void *, so that the compiler complains about a number. */
+static void channel_end(struct ci_out *o, const struct ci_pup_field *f, const char *at)
 {
-	if (f->kind == CI_PUP_POINTED)
-		pointed(o, m, f);
-	else if (f->kind == CI_PUP_STRING)
-		ci_put(o, "\tself->%s = CkGen_pupString(ck_p, self->%s);\n", f->name, f->name);
-	else
-		ci_put(o, "\tself->%s = (%s *)CkGen_pupMessage(ck_p, (void *)(uintptr_t)self->%s, &ck_type_%s);\n",
-		       f->name, f->type.text, f->name, f->type.text);
+	ci_put(o, "\t{ const volatile void *ck_b = ");
+	gen_text(o, &f->buffer);
+	ci_put(o, "; %s(ck_p, &%s, (void *)(uintptr_t)ck_b); }\n",
+	       strcmp(f->type.text, "CkChannel") == 0 ? "pup_channel" : "pup_reducing", at);
 }
 
-/* Fields without a star come first, because counts depend on them. */
+static void one_pointer(struct ci_out *o, const struct ci_module *m, const struct ci_pup_field *f,
+			const char *at)
+{
+	if (f->kind == CI_PUP_END)
+		channel_end(o, f, at);
+	else if (f->kind == CI_PUP_POINTED)
+		pointed(o, m, f, at);
+	else if (f->kind == CI_PUP_STRING)
+		ci_put(o, "\t%s = CkGen_pupString(ck_p, %s);\n", at, at);
+	else
+		ci_put(o, "\t%s = (%s *)CkGen_pupMessage(ck_p, (void *)(uintptr_t)%s, &ck_type_%s);\n", at,
+		       f->type.text, at, f->type.text);
+}
+
+/* A row of pointers, in the struct or behind a pointer: what is packed for each may name i. */
+static void with_star(struct ci_out *o, const struct ci_module *m, const struct ci_pup_field *f)
+{
+	const char *n = f->name;
+
+	if (f->type.stars == 1 && !has_brackets(f)) {
+		one_pointer(o, m, f, ci_fmt(o->ci, "self->%s", n));
+		return;
+	}
+	if (f->type.stars == 2) {
+		ci_put(o, "\tself->%s = (%s **)CkGen_pupRow(ck_p, (void *)self->%s, (long long)(", n,
+		       pointee(o->ci, &f->type), n);
+		gen_text(o, &f->row);
+		ci_put(o, "), \"%s\");\n\tfor (int i = 0; self->%s != NULL && i < (int)(", n, n);
+		gen_text(o, &f->row);
+	} else {
+		ci_put(o, "\tfor (int i = 0; i < (int)(sizeof self->%s / sizeof self->%s[0]", n, n);
+	}
+	ci_put(o, "); i++) {\n");
+	ci_put_line(o, f->tok);
+	one_pointer(o, m, f, ci_fmt(o->ci, "self->%s[i]", n));
+	ci_put(o, "\t}\n");
+}
+
+bool gen_has_ends(const struct ci_module *m)
+{
+	for (const struct ci_pup *x = m->pups; x != NULL; x = x->next) {
+		for (const struct ci_pup_field *f = x->fields; f != NULL; f = f->next) {
+			if (f->kind == CI_PUP_END)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Counts depend on fields without a star, and buffers of ends on those with one. */
+static int turn(const struct ci_pup_field *f)
+{
+	return f->kind == CI_PUP_END ? 2 : f->type.stars != 0;
+}
+
 static void definition(struct ci_out *o, const struct ci_module *m, const struct ci_pup *x)
 {
 	checks(o, x);
+	ci_put(o, "#pragma GCC diagnostic push\n#ifndef __cplusplus\n"
+	       "#pragma GCC diagnostic error \"-Wint-conversion\"\n#endif\n");
 	ci_put(o, "void %s_pup(pup_er ck_p, %s *self)\n{\n\t(void)ck_p;\n\t(void)self;\n", x->name, x->text);
-	for (int star = 0; star < 2; star++) {
+	for (int now = 0; now < 3; now++) {
 		for (const struct ci_pup_field *f = x->fields; f != NULL; f = f->next) {
-			if ((f->type.stars != 0) != star)
+			if (turn(f) != now)
 				continue;
 			ci_put_line(o, f->tok);
-			star ? with_star(o, m, f) : without_star(o, f);
+			now == 0 ? without_star(o, f) : with_star(o, m, f);
 		}
 	}
 	ci_put_line_back(o);
-	ci_put(o, "}\n\n");
+	ci_put(o, "}\n#pragma GCC diagnostic pop\n\n");
 }
 
 void gen_message_pup(struct ci_out *o, const struct ci_message *x)

@@ -8,7 +8,7 @@
  *   field   := 'skip' skipped { ',' skipped } ';'     skipped := name [ '[' [ anything ] ']' ]
  *            | [ 'rdma' | 'direct' ] type named { ',' { '*' } named } ';'
  *   named   := name { '[' length ']' }                without a star: an array in the struct
- *            | name [ '[' anything ']' ]              with a star: so many values that it points to
+ *            | name { '[' anything ']' } [ '=' anything ]     with a star: see check_brackets
  */
 #include "parse_int.h"
 
@@ -43,25 +43,43 @@ static bool brackets(struct parser *p, struct ci_expr *inside)
 	return false;
 }
 
-/* `T *x [count]` */
+/* `= expression`, to the end of the line at most. */
+static bool end_buffer(struct parser *p, struct ci_pup_field *f)
+{
+	f->buffer.from = p->t;
+	while (!p_is(p, ",") && !p_is(p, ";") && !p_is(p, "}") && !p_at_end(p) && !p->t->first) {
+		if (p_is(p, "(") || p_is(p, "["))
+			p_skip_balanced(p);
+		else
+			p->t++;
+	}
+	f->buffer.to = p->t;
+	return f->buffer.from != f->buffer.to ||
+	       p_unexpected(p, "the buffer of the end", ci_fmt(p->ci, "write an expression over the "
+			    "struct's fields, as in %s *%s = self->in", f->type.text, f->name));
+}
+
+/* `T *x`, `T *x [a]`, `T *x [a][b]`, `CkChannel *x [a] = b` */
 static bool pointed(struct parser *p, struct ci_pup_field *f)
 {
 	f->kind = CI_PUP_POINTED;
-	if (!p_is(p, "["))
-		return true;
-	if (p_next_is(p, "]")) {
-		ci_error(p->ci, p->t[1].at, ci_fmt(p->ci, "write an expression over the struct's fields, as in "
-			 "%s *%s [self->n]", f->type.text, f->name),
-			 "the number of values that '%s' points to is missing", f->name);
-		return false;
+	for (; p_is(p, "["); f->n_groups++) {
+		if (p_next_is(p, "]")) {
+			ci_error(p->ci, p->t[1].at, ci_fmt(p->ci, "write an expression over the struct's "
+				 "fields, as in %s *%s [self->n]", f->type.text, f->name),
+				 "the number of values that '%s' points to is missing", f->name);
+			return false;
+		}
+		if (f->n_groups == 2) {
+			ci_error(p->ci, p->t->at, "write one number, the product: [self->n * self->m]",
+				 "'%s' has more than one row of pointers, or each has more than one row of "
+				 "values", f->name);
+			return false;
+		}
+		if (!brackets(p, &f->group[f->n_groups]))
+			return false;
 	}
-	if (!brackets(p, &f->count))
-		return false;
-	if (!p_is(p, "["))
-		return true;
-	ci_error(p->ci, p->t->at, "write one number, the product: [self->n * self->m]",
-		 "'%s' points to one row of values", f->name);
-	return false;
+	return !p_accept(p, "=") || end_buffer(p, f);
 }
 
 /* `T x[3][4]` */
@@ -134,7 +152,7 @@ static bool skipped(struct parser *p, struct ci_pup *x)
 		f->kind = CI_PUP_SKIP;
 		f->dims.from = p->t;
 		while (p_is(p, "[")) {
-			if (!brackets(p, &f->count))
+			if (!brackets(p, &f->group[0]))
 				return false;
 		}
 		f->dims.to = p->t;

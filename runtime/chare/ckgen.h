@@ -970,6 +970,8 @@ const void *CkGen_pupUnpack(CkPupFn pup, size_t bytes, size_t n, const void *fro
 enum { CKGEN_MALLOC, CKGEN_RDMA, CKGEN_DIRECT };
 void *CkGen_pupPointed(pup_er p, void *old, long long n, size_t bytes, CkPupFn pup, int memory,
 		       const char *name);
+/* A row of n pointers, which the caller packs. */
+void *CkGen_pupRow(pup_er p, void *old, long long n, const char *name);
 char *CkGen_pupString(pup_er p, const char *old);
 void *CkGen_pupMessage(pup_er p, void *old, const CkGenMessage *type);
 static inline void CkGen_pupCallback(pup_er p, void *cb) { pup_callback(p, (CkCallback *)cb); }

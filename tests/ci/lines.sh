@@ -129,6 +129,23 @@ field skipped_array "field.ci:4:.*A: .*a.* is an array; write .*skip a\[\]" 'int
 field skipped_number "field.ci:4:.*A: .*a.* is not an array; write .*skip a" 'int a;' '    skip a[];'
 field count "field.ci:5:.*error: request for member .m" 'int a; int *b;' '    int a;
     int *b [self->a.m];'
+# What moves with channels: buffers, ends, rows of both.
+ends='    int n;
+    direct double *in[2] [self->n];
+    CkChannel *from[2] = self->in[i];
+    CkChannel **to [self->n] = self->in[0] + i;'
+field missing_end "field.ci:6:.*A: a field between .*in.* and .*from.* is missing in .*pup A" \
+	'int n; double *in[2]; CkChannel *other; CkChannel *from[2]; CkChannel **to;' "$ends"
+field missing_buffer "field.ci:5:.*A: a field between .*n.* and .*in.* is missing in .*pup A" \
+	'int n; double *out[2]; double *in[2]; CkChannel *from[2]; CkChannel **to;' "$ends"
+field missing_row "field.ci:7:.*A: a field after .*to.* is missing in .*pup A" \
+	'int n; double *in[2]; CkChannel *from[2]; CkChannel **to, **last;' "$ends"
+field fewer_ends "field.ci:6:.*error: .*incompatible pointer type" 'int n; double *in[2]; CkChannel *from[3]; CkChannel **to;' "$ends"
+field one_end "field.ci:6:.*error: .*incompatible pointer type" 'int n; double *in[2]; CkChannel *from; CkChannel **to;' "$ends"
+field number_for_buffer "field.ci:5:.*error: .*makes pointer from integer" 'int n; CkChannel *from;' '    int n;
+    CkChannel *from = self->n;'
+field row_length "field.ci:5:.*error: .*self.* undeclared" 'int n; double *in[2];' '    int n;
+    double *in[self->n] [2];'
 printf '#include "field.decl.h"\nstruct A { int a; };\nvoid A_on_arrived(A *self) { (void)self; }\n' >"$tmp/uncalled.c"
 line uncalled "uncalled.c:3:.*error: .A_on_arrived. redeclared"
 

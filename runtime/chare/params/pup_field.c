@@ -21,13 +21,18 @@ static bool is_there(pup_er p, const void *old)
 	return there;
 }
 
+static void check_count(pup_er p, long long n, size_t bytes, const char *name)
+{
+	if (n < 0 || (bytes && (unsigned long long)n > PTRDIFF_MAX / bytes))
+		pup_fault(p, "has %lld values of '%s'", n, name);
+}
+
 void *CkGen_pupPointed(pup_er p, void *old, long long n, size_t bytes, CkPupFn pup, int memory,
 		       const char *name)
 {
 	if (!is_there(p, old))
 		return NULL;
-	if (n < 0 || (bytes && (unsigned long long)n > PTRDIFF_MAX / bytes))
-		pup_fault(p, "has %lld values of '%s'", n, name);
+	check_count(p, n, bytes, name);
 	if (p->mode == UNPACKING && !pup)
 		pup_must_have(p, (uint64_t)n, bytes, name);
 	old = pup_alloc_of(p, old, (size_t)n * bytes, memory);
@@ -36,6 +41,17 @@ void *CkGen_pupPointed(pup_er p, void *old, long long n, size_t bytes, CkPupFn p
 	if (!pup)
 		pup_bytes(p, old, (size_t)n * bytes);
 	return old;
+}
+
+/* Each pointer takes a byte at least. */
+void *CkGen_pupRow(pup_er p, void *old, long long n, const char *name)
+{
+	if (!is_there(p, old))
+		return NULL;
+	check_count(p, n, sizeof(void *), name);
+	if (p->mode == UNPACKING)
+		pup_must_have(p, (uint64_t)n, 1, name);
+	return pup_alloc(p, old, (size_t)n * sizeof(void *));
 }
 
 char *CkGen_pupString(pup_er p, const char *old)

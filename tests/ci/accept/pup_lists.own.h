@@ -27,8 +27,15 @@ struct Block {
 	struct point lone;
 	vec3 x;
 	int n;
+	M *letters[2], **pile;
+	double *in[4], *out[4];
+	double **rows;
+	const double *tables[2];
+	CkChannel *from[4], *to[4], *alone;
+	CkChannel **many;
+	CkReducing *sum, *sums[2];
 	int u;
-	int w[2];
+	double w[2];
 	void (*fn)(void);
 };
 struct P { int n; };
