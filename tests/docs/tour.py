@@ -24,7 +24,7 @@ FILES = {'plate.ci', 'plate.c', 'Makefile'}
 # What is planted, and where it must be found: (text, its replacement, environment, how it is run).
 TWO = ['ckrun', '-n', '2']
 MISTAKES = [
-    ('\tpup_double(p, &self->change);\n', '', {'CK_LB': 'rotate'}, TWO),
+    ('\t\tdouble change;\n', '\t\tskip change;\n', {'CK_LB': 'rotate'}, TWO),
     ('side == ABOVE ? 1 : ROWS)', 'side == ABOVE ? 2 : ROWS)', {}, []),
     ('if (next[x] - u[x] > change)', 'if (next[x] > change)', {}, []),
     ('return 1 + ', 'return ', {}, []),
@@ -133,6 +133,20 @@ def found(trial, variables, launcher):
     raise AssertionError('the program printed what it should')
 
 
+def changed(files, old, new):
+    name, = [name for name in files if files[name].count(old) == 1]
+    return dict(files, **{name: files[name].replace(old, new)})
+
+
+def refused(trial):
+    try:
+        trial.build()
+    except AssertionError as e:
+        assert re.search(r'a field after .{1,2}n_steps.{1,2} is missing in .{1,2}pup Strip', str(e)), e
+        return
+    raise AssertionError('it compiles')
+
+
 def main():
     here = os.path.realpath(sys.argv[1])
     text = tour()
@@ -154,10 +168,11 @@ def main():
         for lb in 'cuts', 'rotate':
             step(f'2x2, {lb}, checked mode', where.plate, STRIPS, 'ckrun', '-n', '4', '--ppn', '2', CK_LB=lb, CK_CHECK='1')
         for i, (old, new, variables, launcher) in enumerate(MISTAKES):
-            assert files['plate.c'].count(old) == 1, old
-            wrong = dict(files, **{'plate.c': files['plate.c'].replace(old, new)})
+            wrong = changed(files, old, new)
             step(f'a mistake is found: {old.strip()}', found, Trial(f'{tmp}/wrong{i}', wrong, here + '/bin', here), variables,
                  launcher)
+        step('a list that lacks a field does not compile', refused,
+             Trial(tmp + '/lacks', changed(files, '\t\tdouble change;\n', ''), here + '/bin', here))
         there = tmp + '/there'
         subprocess.run(['make', '-s', '-C', TOP, 'B=' + sys.argv[1], 'PREFIX=' + there, 'install'], check=True,
                        stdout=subprocess.DEVNULL, env=where.env)
