@@ -16,7 +16,7 @@
 #	--packages  that, and what make check-packages needs: the tools that make and judge Debian packages, and CMake
 #	--list    only print what is missing
 
-packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libboost-context-dev
+packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libdw-dev libboost-context-dev
 	libopenblas-dev libcmocka-dev libpmix-dev libmetis5 libscotch-7.0 procps python3 spin locales)
 fuzz_packages=(clang libclang-rt-dev)
 hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)

@@ -107,7 +107,7 @@ INCLUDES = {
 }
 # System headers that one folder alone may include, or two.
 ONLY = {
-    r'(ucp|ucs|uct|ucm)/|hwloc|pmi|libunwind': 'runtime/machine',
+    r'(ucp|ucs|uct|ucm)/|hwloc|pmi|libunwind|elfutils|dwarf': 'runtime/machine',
     r'mpi\.h$': 'bench/mpi or examples/embed/mpi',
 }
 

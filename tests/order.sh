@@ -13,7 +13,7 @@ named() { sed -n 's/^\t*\*(\.text\.\([A-Za-z0-9_]*\) .*/\1/p' runtime/order.ld; 
 
 # A function may lie in several pieces (f.part.0) or stand in several files. What hardly ever runs of it lies elsewhere.
 lie() { # what nm prints
-	awk '($2 == "t" || $2 == "T") && $3 !~ /\.cold/ { sub(/\..*/, "", $3); if ($3 != last) print last = $3 }'
+	awk '($2 == "t" || $2 == "T") && $3 !~ /\.cold|^chard_text_/ { sub(/\..*/, "", $3); if ($3 != last) print last = $3 }'
 }
 exist() { ! named | grep -v -x -F -f <(nm "$B/whole.o" | lie); }
 first() {

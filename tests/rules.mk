@@ -40,6 +40,8 @@ $(B)/tests/chare/test_lb_dump $(B)/tests/chare/test_choose: $(B)/bench/lb_read.o
 $(VICTIM): LIBS += -rdynamic
 # Libraries that are missing there.
 $(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
+# What becomes of the child that finds names.
+$(B)/tests/machine/test_frames: LIBS += -Wl,--wrap=frames_text
 # What the system refuses there.
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 

@@ -26,6 +26,7 @@ class Chard(MakefilePackage):
     depends_on("ucx@1.13:")
     depends_on("hwloc@2:")
     depends_on("libunwind")
+    depends_on("elfutils")
 
     @property
     def build_targets(self):

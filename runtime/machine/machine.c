@@ -12,6 +12,7 @@
 #include "bind.h"
 #include "boot/boot.h"
 #include "boot/launcher.h"
+#include "base/frames.h"
 #include "base/cmi_alloc.h"
 #include "base/cmi_env.h"
 #include "exchange.h"
@@ -157,6 +158,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 
 	if (!o->net) /* signals belong to the process: not if it has several nodes */
 		fault_let_signals_end_us();
+	frames_check_wish();
 	m->client = *client;
 	m->host_watches = host_watches;
 	meet_open(m);

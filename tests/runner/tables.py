@@ -15,6 +15,7 @@ CHECKS = {
     'no-out': lambda arg, end: end.lines('out', arg) == 0,
     'err': lambda arg, end: end.lines('err', arg) > 0,
     'one': lambda arg, end: end.lines('err', arg) == 1,
+    'no-err': lambda arg, end: end.lines('err', arg) == 0,
     'count': lambda arg, end: end.lines('out', arg.split(None, 1)[1]) == int(arg.split()[0]),
     'quiet': lambda arg, end: not end.err,
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * die.c: end a job that cannot go on: print one line and a back-trace, tell the launcher, exit. The
- * end of a forked child does not concern the job (process.c).
+ * die.c: end a job that cannot go on: print one line and a back-trace, tell the launcher, exit.
+ * The end of a forked child does not concern the job (process.c).
  */
 #define UNW_LOCAL_ONLY
 #include "die.h"
@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "cmi_alloc.h"
+#include "frames.h"
 #include "job.h"
 #include "machine_int.h"
-
-enum { DEPTH_MAX = 48 }; /* frames of a back-trace */
 
 /* With one system call: forked children of several PEs' handlers print at the same time. */
 void die_write(const char *text)
@@ -41,29 +40,70 @@ void die_write(const char *text)
 	}
 }
 
-/** Print one line per frame, the innermost first. Async-signal-safe: in glibc, snprintf of numbers
- * and strings takes no lock and allocates nothing. */
-static void print_frames(unw_context_t *context, int flags)
+/** The name of the function at the cursor, if it is sure: without the table of all symbols it
+ * could be that of another function before it. */
+static bool name_of(unw_cursor_t *cursor, unw_word_t ip, char *name, size_t room,
+		    unw_word_t *offset_p)
+{
+	unw_proc_info_t info;
+
+	return unw_get_proc_name(cursor, name, room, offset_p) == 0 &&
+	       unw_get_proc_info(cursor, &info) == 0 && ip - *offset_p == info.start_ip;
+}
+
+/** Print one line per frame, the innermost first, without libdw. Async-signal-safe: in glibc,
+ * snprintf of numbers and strings takes no lock and allocates nothing. */
+static void print_plain(unw_context_t *context, int flags)
 {
 	unw_cursor_t cursor;
 	char name[128], line[192];
 
 	if (unw_init_local2(&cursor, context, flags))
 		return;
-	for (int depth = 0; depth < DEPTH_MAX; depth++) {
+	for (int depth = 0; depth < FRAMES_MAX; depth++) {
 		unw_word_t ip = 0, offset = 0;
 
 		unw_get_reg(&cursor, UNW_REG_IP, &ip);
-		if (unw_get_proc_name(&cursor, name, sizeof name, &offset))
-			snprintf(line, sizeof line, "chard:   #%d %#lx\n", depth,
-				 (unsigned long)ip);
-		else
+		if (name_of(&cursor, ip, name, sizeof name, &offset))
 			snprintf(line, sizeof line, "chard:   #%d %s+%#lx\n", depth, name,
 				 (unsigned long)offset);
+		else
+			snprintf(line, sizeof line, "chard:   #%d %#lx\n", depth,
+				 (unsigned long)ip);
 		die_write(line);
 		if (unw_step(&cursor) <= 0)
 			return;
 	}
+}
+
+/** The first frame of a signal is where it came; so is the one behind a signal's frame. */
+static void walk(unw_context_t *context, int flags, struct frames *f)
+{
+	bool exact = flags & UNW_INIT_SIGNAL_FRAME;
+	unw_cursor_t cursor;
+
+	f->by_fault = exact;
+	if (unw_init_local2(&cursor, context, flags))
+		return;
+	while (f->n < FRAMES_MAX) {
+		unw_word_t ip = 0;
+
+		unw_get_reg(&cursor, UNW_REG_IP, &ip);
+		f->at[f->n] = ip;
+		f->exact[f->n++] = exact;
+		exact = unw_is_signal_frame(&cursor) > 0;
+		if (unw_step(&cursor) <= 0)
+			return;
+	}
+}
+
+static void print_frames(unw_context_t *context, int flags)
+{
+	struct frames f = {.wanted = frames_wish()};
+
+	walk(context, flags, &f);
+	if (f.wanted == FRAMES_PLAIN || !frames_print(&f))
+		print_plain(context, flags);
 }
 
 static _Noreturn void end_job(struct cmi *m, int code)

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * frames_text.c: the lines of a back-trace, by libdw.
+ *
+ * The program's frames are those that are neither the library's, nor in what ckci generated, nor
+ * in libc. A mistake that the library reports is printed from the innermost of them to the
+ * outermost; a fault from where it came. Others between them are counted. Where no frame is the
+ * program's, all are printed.
+ *
+ * The library, libdw.so.1, is loaded here. Its headers are needed when this file is compiled;
+ * without them there are no such lines.
+ */
+#include "frames.h"
+
+#if !__has_include(<elfutils/libdwfl.h>)
+
+int frames_text(const struct frames *f, char *text, int room)
+{
+	(void)f, (void)text, (void)room;
+	return 0;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char LIBRARY[] = "libdw.so.1";
+
+/* What is called of it. */
+#define DW_EACH(X)                                                                                 \
+	X(dwfl_begin) X(dwfl_linux_proc_report) X(dwfl_report_end) X(dwfl_linux_proc_find_elf)     \
+	X(dwfl_standard_find_debuginfo) X(dwfl_addrmodule) X(dwfl_module_addrinfo)                 \
+	X(dwfl_module_info) X(dwfl_module_addrdie) X(dwfl_module_getsrc) X(dwfl_lineinfo)          \
+	X(dwarf_getscopes) X(dwarf_getscopes_die) X(dwarf_diename) X(dwarf_tag)                    \
+	X(dwarf_attr) X(dwarf_formudata) X(dwarf_getsrcfiles) X(dwarf_filesrc)
+
+#define DW_POINTER(name) __typeof__(name) *name;
+static struct {
+	DW_EACH(DW_POINTER)
+} dw;
+#undef DW_POINTER
+
+/* Where the library's functions lie, in the program or in libchard.so (order.ld). NULL: each
+ * object is linked by itself, as in unit tests, and all functions count as the program's. */
+extern const char chard_text_begin[] __attribute__((weak, visibility("hidden")));
+extern const char chard_text_end[] __attribute__((weak, visibility("hidden")));
+
+enum whose { PROGRAM, LIBRARY_CHARD, GENERATED, SYSTEM };
+
+/** One line: a function at a place of its source. */
+struct line {
+	enum whose whose;
+	const char *name, *file;      /* NULL: unknown */
+	int number;                   /* in the file */
+	const char *object;           /* for a name or an address without a file */
+	unsigned long offset;         /* from the name, or in the object */
+};
+
+enum { LINES_MAX = 2 * FRAMES_MAX };
+struct lines {
+	int n;
+	struct line at[LINES_MAX];
+};
+
+/* ---- what libdw knows ------------------------------------------------------------------------ */
+
+static bool load(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW);
+	bool found = library;
+
+#define DW_FIND(name) found = found && (*(void **)&dw.name = dlsym(library, #name));
+	DW_EACH(DW_FIND)
+#undef DW_FIND
+	return found;
+}
+
+/* Of this process, which is a copy of the one that reports. */
+static Dwfl *look_at_us(void)
+{
+	static Dwfl_Callbacks callbacks;
+	Dwfl *dwfl;
+
+	callbacks.find_elf = dw.dwfl_linux_proc_find_elf;
+	callbacks.find_debuginfo = dw.dwfl_standard_find_debuginfo;
+	dwfl = dw.dwfl_begin(&callbacks);
+	if (!dwfl || dw.dwfl_linux_proc_report(dwfl, getpid()) ||
+	    dw.dwfl_report_end(dwfl, NULL, NULL))
+		return NULL;
+	return dwfl;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* libc, its loader, and the libraries of the sanitizers. */
+static bool is_systems(const char *object)
+{
+	static const char *const names[] = {"libc.so", "libpthread.so", "ld-linux", "ld-", "libasan.so",
+					    "libtsan.so", "libubsan.so", "libstdc++.so", "[vdso"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(object, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* What ckci generates, and the functions of the public headers. */
+static bool is_generated(const char *file)
+{
+	static const char *const names[] = {"ck.h", "ckchannel.h", "ckgen.h", "ckdirect.h", "csd.h",
+					    "cth.h"};
+
+	if (ends_with(file, ".def.h") || ends_with(file, ".decl.h"))
+		return true;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(base_name(file), names[i]) == 0)
+			return true;
+	return false;
+}
+
+static enum whose whose(uintptr_t at, const struct line *l)
+{
+	if (at >= (uintptr_t)chard_text_begin && at < (uintptr_t)chard_text_end)
+		return LIBRARY_CHARD;
+	if (l->object && is_systems(l->object))
+		return SYSTEM;
+	if (l->file && is_generated(l->file))
+		return GENERATED;
+	if (l->name && (strncmp(l->name, "ck_call_", 8) == 0 || strcmp(l->name, "_start") == 0))
+		return GENERATED;
+	return PROGRAM;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void add_line(struct lines *lines, uintptr_t at, struct line l)
+{
+	l.whose = whose(at, &l);
+	if (lines->n < LINES_MAX)
+		lines->at[lines->n++] = l;
+}
+
+static int number_of(Dwarf_Die *die, unsigned what)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number = 0;
+
+	if (!dw.dwarf_attr(die, what, &attribute) || dw.dwarf_formudata(&attribute, &number))
+		return 0;
+	return (int)number;
+}
+
+/* `l` becomes the place of the call that was replaced by this copy of a function. */
+static void go_to_call(Dwarf_Die *unit, Dwarf_Die *copy, struct line *l)
+{
+	Dwarf_Files *files;
+
+	l->file = NULL;
+	if (dw.dwarf_getsrcfiles(unit, &files, NULL) == 0)
+		l->file = dw.dwarf_filesrc(files, (size_t)number_of(copy, DW_AT_call_file), NULL, NULL);
+	l->number = number_of(copy, DW_AT_call_line);
+}
+
+/* The functions at one address that are inlined into one another, and the line of each. false:
+ * there is no debug information. */
+static bool add_inlined(struct lines *lines, Dwfl_Module *module, uintptr_t at, uintptr_t look,
+			struct line l)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = dw.dwfl_module_addrdie(module, look, &bias), *scopes, *around;
+	int n = unit ? dw.dwarf_getscopes(unit, look - bias, &scopes) : 0;
+
+	n = n > 0 ? dw.dwarf_getscopes_die(&scopes[0], &around) : 0;
+	for (int i = 0; i < n; i++) {
+		const int tag = dw.dwarf_tag(&around[i]);
+
+		if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+			continue;
+		l.name = dw.dwarf_diename(&around[i]);
+		add_line(lines, at, l);
+		if (tag == DW_TAG_subprogram)
+			return true;
+		go_to_call(unit, &around[i], &l);
+	}
+	return false;
+}
+
+/* A return address may be the next function's, so the call is looked up before it. */
+static void add_frame(struct lines *lines, Dwfl *dwfl, uintptr_t at, bool exact)
+{
+	const uintptr_t look = exact ? at : at - 1;
+	Dwfl_Module *module = dw.dwfl_addrmodule(dwfl, look);
+	struct line l = {.offset = at};
+	const char *path = NULL;
+	Dwarf_Addr start = 0;
+	GElf_Off offset = 0;
+	GElf_Sym symbol;
+	Dwfl_Line *line;
+
+	if (!module) {
+		add_line(lines, at, l);
+		return;
+	}
+	path = dw.dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+	l.object = path ? base_name(path) : NULL;
+	l.offset = at - start;
+	line = dw.dwfl_module_getsrc(module, look);
+	l.file = line ? dw.dwfl_lineinfo(line, NULL, &l.number, NULL, NULL, NULL) : NULL;
+	if (l.file && add_inlined(lines, module, at, look, l))
+		return;
+	/* A symbol without a size may be that of another function. */
+	l.name = dw.dwfl_module_addrinfo(module, look, &offset, &symbol, NULL, NULL, NULL);
+	if (l.name && symbol.st_size == 0)
+		l.name = NULL;
+	if (l.name)
+		l.offset = offset + (at - look);
+	add_line(lines, at, l);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+struct text {
+	char *at;
+	int used, room;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(t->at + t->used, (size_t)(t->room - t->used), format, ap);
+	va_end(ap);
+	t->used += n < t->room - t->used ? n : t->room - t->used - 1;
+}
+
+/* Relative to the folder in which the program runs, if it is there. */
+static const char *short_path(const char *path)
+{
+	char here[PATH_MAX];
+	size_t n;
+
+	if (!getcwd(here, sizeof here))
+		return path;
+	n = strlen(here);
+	return strncmp(path, here, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+}
+
+static void put_line(struct text *t, int number, const struct line *l)
+{
+	put(t, "chard:   #%d ", number);
+	if (l->name && l->file)
+		put(t, "%s at %s:%d\n", l->name, short_path(l->file), l->number);
+	else if (l->name)
+		put(t, "%s+%#lx in %s\n", l->name, l->offset, l->object);
+	else
+		put(t, "%#lx in %s\n", l->offset, l->object ? l->object : "no file");
+}
+
+static void put_left_out(struct text *t, int n)
+{
+	if (n > 0)
+		put(t, "chard:      ... %d of Chard's\n", n);
+}
+
+/* From one line to another; those of the library and of what is generated are counted. */
+static void put_lines(struct text *t, const struct lines *lines, int from, int to, bool all)
+{
+	int number = 0, left_out = 0;
+
+	for (int i = from; i <= to; i++) {
+		const struct line *l = &lines->at[i];
+
+		if (!all && i > from && (l->whose == LIBRARY_CHARD || l->whose == GENERATED)) {
+			left_out++;
+			continue;
+		}
+		put_left_out(t, left_out);
+		left_out = 0;
+		put_line(t, number++, l);
+	}
+}
+
+int frames_text(const struct frames *f, char *text, int room)
+{
+	struct text t = {.at = text, .room = room};
+	struct lines lines = {.n = 0};
+	int first = 0, last;
+	Dwfl *dwfl;
+
+	if (!load() || !(dwfl = look_at_us()))
+		return 0;
+	for (int i = 0; i < f->n; i++)
+		add_frame(&lines, dwfl, f->at[i], f->exact[i]);
+	for (last = lines.n - 1; last >= 0 && lines.at[last].whose != PROGRAM; last--)
+		;
+	while (first <= last && lines.at[first].whose != PROGRAM)
+		first++;
+	if (last < 0 || f->wanted == FRAMES_ALL)
+		put_lines(&t, &lines, 0, lines.n - 1, true);
+	else
+		put_lines(&t, &lines, f->by_fault ? 0 : first, last, false);
+	return t.used;
+}
+
+#endif
