@@ -787,7 +787,8 @@ static int readonly_list(struct ci_out *o, const struct ci_module *m)
 	for (const struct ci_field *r = m->readonlies; r != NULL; r = r->next) {
 		if (n++ == 0)
 			ci_put(o, "static const CkGenReadonly ck_readonlies_%s[] = {\n", m->name);
-		ci_put(o, "\t{\"%s\", &%s, sizeof %s, %s},\n", r->name, r->name, r->name,
+		ci_put(o, "\t{\"%s %s%s\", &%s, sizeof %s, %s},\n", r->type.text,
+		       r->kind == CI_FIELD_MESSAGE ? "*" : "", r->name, r->name, r->name,
 		       r->kind == CI_FIELD_MESSAGE ? ci_fmt(o->ci, "&ck_type_%s", r->type.text) :
 		       "NULL");
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "call/call.h"
+#include "core/objects/unset.h"
 #include "ckgen.h"
 
 _Noreturn static void cannot(struct pe *pe, const CkCallback *cb, const CkGenMessage *type,
@@ -51,7 +52,9 @@ void CkGen_sendToCallback(CkCallback cb, void *msg, const CkGenMessage *type)
 			  type->name);
 	if (callback_refnum(&cb))
 		CkSetRefNum(msg, callback_refnum(&cb));
-	if (!k || k->names == CK_NAMES_UNSENT)
+	if (k && k->names == CK_NAMES_UNSENT)
+		unset_abort(pe, "CkCallback ", "a message was sent to a callback that was never set");
+	if (!k)
 		csd_abort(pe, "%s_sendToCallback: the callback was never set (kind %d)", type->name, cb.kind);
 	if (k->instead)
 		cannot(pe, &cb, type, k->instead);

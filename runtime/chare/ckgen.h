@@ -198,7 +198,7 @@ typedef struct CkGenChare {
 
 /** A readonly variable. */
 typedef struct CkGenReadonly {
-	const char *name;
+	const char *name;    /* with its type: "CProxy_Block blocks" */
 	void *addr;
 	size_t bytes;
 	const CkGenMessage *message; /* `readonly M *m`: addr is the pointer's address; else NULL */

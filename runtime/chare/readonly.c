@@ -13,14 +13,16 @@
 #include "readonly.h"
 #include "core/shape.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "../machine/base/cmi_alloc.h"
 #include "../machine/tools/cmi_hash.h"
 
 enum { H_READONLY };
 
-/* Checked mode: a hash of the variables when they were sealed. */
-static uint64_t *sealed(const struct node *node) { return ck_node_state(node, PART_READONLY); }
+/* A hash of each variable when it was sealed; NULL before. */
+static uint64_t **sealed(const struct node *node) { return ck_node_state(node, PART_READONLY); }
 
 typedef void (*readonly_fn)(struct pe *pe, const CkGenReadonly *r, void *arg);
 
@@ -128,23 +130,49 @@ static void readonly_unpack(struct pe *pe, const CkGenReadonly *r, void *arg)
 	from->at += CkGen_align(n);
 }
 
-/* The runtime cannot read the targets of pointers in a user's message, so they are left out. */
-static void readonly_hash(struct pe *pe, const CkGenReadonly *r, void *arg)
+/* Small variables always, since their hash takes a few microseconds in a job; large ones, and what
+ * messages have, in checked mode. The runtime cannot read the targets of pointers in a user's
+ * message, so they are left out. */
+static uint64_t hash_of(const CkGenReadonly *r, bool all)
 {
-	uint64_t *h = arg;
+	enum { SMALL = 4096 };
+	uint64_t h = CMI_HASH_START;
+
+	if (all || r->bytes <= SMALL)
+		h = cmi_hash(h, r->addr, r->bytes);
+	if (all && r->message && !r->message->pack)
+		h = cmi_hash(h, *(void **)r->addr, readonly_bytes(*(void **)r->addr));
+	return h;
+}
+
+static void readonly_count(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	(void)pe, (void)r;
+	++*(size_t *)arg;
+}
+
+struct sealing {
+	uint64_t *next;
+	bool all;
+};
+
+static void readonly_seal(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	struct sealing *s = arg;
 
 	(void)pe;
-	*h = cmi_hash(*h, r->addr, r->bytes);
-	if (r->message && !r->message->pack)
-		*h = cmi_hash(*h, *(void **)r->addr, readonly_bytes(*(void **)r->addr));
+	*s->next++ = hash_of(r, s->all);
 }
 
 static void seal(struct node *node)
 {
-	if (!node->check)
-		return;
-	*sealed(node) = CMI_HASH_START; /* not 0: a hash that starts at 0 stays 0 over zero bytes */
-	for_each(NULL, ck_node_of(node), readonly_hash, sealed(node));
+	const struct ck_node *ck = ck_node_of(node);
+	struct sealing s = { .all = node->check };
+	size_t n = 0;
+
+	for_each(NULL, ck, readonly_count, &n);
+	s.next = *sealed(node) = cmi_alloc_zero(n + 1, sizeof *s.next, "the readonly variables");
+	for_each(NULL, ck, readonly_seal, &s);
 }
 
 /* Down the tree on which the groups of the main chares were announced, and after them. At once,
@@ -191,17 +219,31 @@ void readonly_await(struct pe *pe)
 	csd_wait_for(pe, ck_handler(pe, PART_READONLY, H_READONLY));
 }
 
-/* Checked mode: abort if the program has written a sealed variable. */
+struct checking {
+	const struct node *node;
+	const uint64_t *next;
+};
+
+static void readonly_check(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	struct checking *c = arg;
+
+	(void)pe;
+	if (*c->next++ != hash_of(r, c->node->check))
+		csd_abort(NULL, "node %d: a readonly variable was written after the main chare's "
+			  "constructor returned; only there may they be set: %s", c->node->job->node, r->name);
+}
+
+/* Abort if the program has written a sealed variable: other nodes do not see it. */
 static void readonly_node_stop(struct node *node)
 {
-	uint64_t was = *sealed(node);
+	struct checking c = { node, *sealed(node) };
 
-	if (!node->check || !was)
+	if (!c.next)
 		return;
-	seal(node);
-	if (*sealed(node) != was)
-		csd_abort(NULL, "node %d: a readonly variable was written after the main chare's "
-			  "constructor returned; only there may they be set", node->job->node);
+	for_each(NULL, ck_node_of(node), readonly_check, &c);
+	free(*sealed(node));
+	*sealed(node) = NULL;
 }
 
 struct walk {
@@ -248,7 +290,7 @@ static const struct ck_handler handlers[] = {
 const struct ck_part readonly_part = {
 	.name = "readonly",
 	.number = PART_READONLY,
-	.node_bytes = sizeof(uint64_t),
+	.node_bytes = sizeof(uint64_t *),
 	.handlers = CK_LIST(handlers),
 	.node_stop = readonly_node_stop,
 };

@@ -5,6 +5,7 @@
  * the callback; other processes carry its address but never call it.
  */
 #include "callback.h"
+#include "objects/unset.h"
 #include "shape.h"
 
 #include <stdio.h>
@@ -229,8 +230,8 @@ static struct csd_thing describe_target(struct pe *pe, const CkCallback *cb)
 
 _Noreturn static void send_none(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
-	(void)env;
-	csd_abort(pe, "a callback was fired that was never set (kind %d)", cb->kind);
+	(void)env, (void)cb;
+	unset_abort(pe, "CkCallback ", "a callback was fired that was never set");
 }
 
 static void send_ignore(struct pe *pe, const CkCallback *cb, struct ck_env *env)

@@ -4,6 +4,7 @@
  * Every PE computes the home of an index by itself.
  */
 #include "index.h"
+#include "unset.h"
 #include "../../../machine/base/cmi_alloc.h"
 #include "state.h"
 
@@ -50,8 +51,8 @@ struct collection *coll_get_slow(struct pe *pe, uint64_t id)
 	struct ck_pe *ck = ck_of(pe);
 
 	if (CSD_UNLIKELY(!id))
-		csd_abort(pe, "a proxy was used before it was set (by X_ckNew, X_thisProxy, or "
-			  "as a readonly in the main chare's constructor)");
+		unset_abort(pe, "CProxy", "a proxy was used before it was set (by X_ckNew, X_thisProxy, or "
+			    "as a readonly in the main chare's constructor)");
 	struct collection *c = idmap_get(&ck->colls, id);
 
 	if (!c) {

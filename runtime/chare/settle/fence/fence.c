@@ -20,6 +20,7 @@
  * callback_send sees the mark.
  */
 #include "../settle.h"
+#include "../../core/objects/unset.h"
 #include "../../core/shape.h"
 
 #include "../../../scheduler/cth.h"
@@ -43,7 +44,7 @@ static struct fence *fence_of(const struct pe *pe) { return ck_state(pe, PART_FE
 void CkFence(void *self, CkCallback cb)
 {
 	if (cb.kind == CB_NONE)
-		csd_abort(ck_self(), "CkFence: the callback was never set");
+		unset_abort(ck_self(), "CkCallback ", "CkFence: the callback was never set");
 	cb.kind |= CB_MARKED;
 	CkContributeBarrier(self, cb);
 }

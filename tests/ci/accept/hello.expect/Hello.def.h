@@ -258,9 +258,9 @@ static const CkGenChare *const ck_chares_Hello[] = {
 	&ck_chare_HelloArray,
 };
 static const CkGenReadonly ck_readonlies_Hello[] = {
-	{"mainProxy", &mainProxy, sizeof mainProxy, NULL},
-	{"a", &a, sizeof a, NULL},
-	{"num", &num, sizeof num, NULL},
+	{"CProxy_HelloMain mainProxy", &mainProxy, sizeof mainProxy, NULL},
+	{"CProxy_HelloArray a", &a, sizeof a, NULL},
+	{"int num", &num, sizeof num, NULL},
 };
 const CkGenModule ck_module_Hello = {
 	"Hello",
