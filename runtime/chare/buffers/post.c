@@ -92,7 +92,7 @@ static void post_describe(struct pe *pe, struct csd_told *to)
 
 static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const char *call)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_in(call);
 
 	if (i < 0 || (uint32_t)i >= post->left)
 		csd_abort(pe, "%s: array %d: the entry has %u nocopypost arrays", call, i, post->left);

@@ -105,7 +105,7 @@ struct ck_env *options_apply(struct pe *pe, const CkGenChare *chare, int entry, 
 
 static struct ck_env *program_env(void *msg, const char *who)
 {
-	struct pe *pe = ck_self();
+	struct pe *pe = ck_self_in(who);
 
 	if (!msg)
 		csd_abort(pe, "%s: the message is NULL", who);
