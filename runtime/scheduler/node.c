@@ -12,6 +12,7 @@
 #include "loop/loop.h"
 #include "../machine/base/cmi_alloc.h"
 #include "../machine/base/cmi_charm.h"
+#include "../machine/base/cmi_env_names.h"
 #include "../machine/base/cmi_env.h"
 #include "../machine/tools/cmi_hash.h"
 
@@ -392,8 +393,10 @@ static int node_open(struct node *node, struct csd_config *cfg)
 	if (cmi_open(&o, node->check ? &client_checked : &client, &node->machine))
 		return 1;
 	node->job = cmi_job(node->machine);
-	if (node->job->node == 0)
+	if (node->job->node == 0) {
 		say_charm_options(cfg);
+		cmi_env_say_unknown();
+	}
 	node->start->n_pes = o.n_pes;
 	if (pes_create(node, o.n_pes))
 		csd_abort(NULL, "no memory for %d PEs", o.n_pes);

@@ -7,12 +7,12 @@
 set -u
 ckrun=$1
 shift
-if [ -z "${CK_TEST_OWN_SHM:-}" ]; then
+if [ -z "${CHARD_TEST_OWN_SHM:-}" ]; then
 	if ! unshare --mount mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
 		echo "skip  a small /dev/shm: no right to mount one"
 		exit 77
 	fi
-	CK_TEST_OWN_SHM=1 exec unshare --mount "$0" "$ckrun" "$@"
+	CHARD_TEST_OWN_SHM=1 exec unshare --mount "$0" "$ckrun" "$@"
 fi
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -50,10 +50,20 @@ def refused(command, name, value):
     return ""
 
 
+def unknown(program, names):
+    """What the program says about these, if they are empty."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CK_")} | dict.fromkeys(names, "")
+    said = subprocess.run([program], env=environment, capture_output=True, timeout=60, check=False).stderr.decode()
+    return [line for line in said.splitlines() if "is no variable" in line]
+
+
 def main():
     ckrun, program = sys.argv[1:]
     names, failed, n = sorted(variables()), 0, 0
     assert len(names) > 15, names
+    if wrong := unknown(program, variables() | ANY_TEXT):
+        failed += 1
+        print(f"FAIL  a variable that the runtime reads is called unknown: {wrong}")
     for name in names:
         commands = [[program, "+p", "2"]]
         if name not in ALONE_ONLY:
