@@ -463,6 +463,17 @@ static void unused_self(struct ci_out *o)
 	       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n#endif\n");
 }
 
+/* Without the other header the linker misses every function of it. This name tells why, in the last
+ * line. */
+static void needs_def(struct ci_out *o, const struct ci_module *m)
+{
+	ci_put(o, "/* The linker misses this name if no file of the program includes %s.def.h. */\n",
+	       m->name);
+	ci_put(o, "extern const char %s_def_h_is_included_in_no_file[];\n", m->name);
+	ci_put(o, "static const char *const ck_needs_def_%s __attribute__((used)) =\n"
+	       "\t%s_def_h_is_included_in_no_file;\n", m->name, m->name);
+}
+
 void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 {
 	head(o, m);
@@ -483,6 +494,7 @@ void ci_gen_decl(struct ci_out *o, const struct ci_module *m)
 		ci_put(o, "void %s(void); /* you write: runs once per PE, after the initnodes */\n",
 		       f->name);
 	ci_put(o, "extern const struct CkGenModule ck_module_%s;\n", m->name);
+	needs_def(o, m);
 	gen_shadow_end(o);
 	unused_self(o);
 	ci_put(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");

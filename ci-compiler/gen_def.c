@@ -826,6 +826,29 @@ static void module_table(struct ci_out *o, const struct ci_module *m)
 	ci_put(o, "};\n");
 }
 
+static bool has_mainchare(const struct ci_module *m)
+{
+	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
+		if (c->kind == CI_MAINCHARE)
+			return true;
+	return false;
+}
+
+/* A `module` with a main chare was perhaps meant to be the mainmodule. If no other module is,
+ * the linker misses this name besides main. */
+static void needs_mainmodule(struct ci_out *o, const struct ci_module *m)
+{
+	static const char name[] = "ck_no_module_of_the_program_is_a_mainmodule";
+
+	if (m->main)
+		ci_put(o, "\nextern const char %s[] __attribute__((weak));\nconst char %s[] = \"\";\n",
+		       name, name);
+	else if (has_mainchare(m))
+		ci_put(o, "\n#ifndef CK_NO_MAIN\nextern const char %s[];\n"
+		       "static const char *const ck_needs_main_%s __attribute__((used)) =\n\t%s;\n#endif\n",
+		       name, m->name, name);
+}
+
 /* A chare may be called `main`. C has no type and function of one name, so the function is called
  * ck_main, and only the linker knows it as main. */
 static void main_function(struct ci_out *o, const struct ci_module *m)
@@ -854,6 +877,8 @@ void ci_gen_def(struct ci_out *o, const struct ci_module *m)
 	for (const struct ci_chare *c = m->chares; c != NULL; c = c->next)
 		chare(o, c);
 	module_table(o, m);
+	ci_put(o, "\nconst char %s_def_h_is_included_in_no_file[] = \"\";\n", m->name);
+	needs_mainmodule(o, m);
 	if (m->main)
 		main_function(o, m);
 	gen_shadow_end(o);

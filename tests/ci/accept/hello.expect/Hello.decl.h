@@ -95,6 +95,10 @@ CkCallback HelloArray_cb_PrintHello_all(CProxy_HelloArray to);
 CkCallback HelloArray_cb_PrintHello_section(CProxySection_HelloArray to);
 
 extern const struct CkGenModule ck_module_Hello;
+/* The linker misses this name if no file of the program includes Hello.def.h. */
+extern const char Hello_def_h_is_included_in_no_file[];
+static const char *const ck_needs_def_Hello __attribute__((used)) =
+	Hello_def_h_is_included_in_no_file;
 
 #pragma GCC diagnostic pop
 /* Handlers need not use their parameters. To be warned of unused ones all the same, define

@@ -271,6 +271,11 @@ const CkGenModule ck_module_Hello = {
 	NULL, 0, /* externs */
 };
 
+const char Hello_def_h_is_included_in_no_file[] = "";
+
+extern const char ck_no_module_of_the_program_is_a_mainmodule[] __attribute__((weak));
+const char ck_no_module_of_the_program_is_a_mainmodule[] = "";
+
 #ifndef CK_NO_MAIN
 /* the program's main() */
 #ifdef __cplusplus
