@@ -12,9 +12,9 @@ frames() { # program, way; the frames
 	"$tmp/$1" "$2" 2>"$tmp/err"
 	grep '^chard:   #' "$tmp/err"
 }
-# Names, where they are known; the library's frames are left out all the same.
+# Names, where they are known; the library's frames are left out all the same. The entry method may be inlined.
 names() {
-	frames names 1 | tee /dev/stderr | grep -E '^chard:   #1 Block_on_step\+0x[0-9a-f]+ in names$' &&
+	frames names 1 | tee /dev/stderr | grep -E '^chard:   #1 (Block_on_step|ck_call_Block_step)\+0x[0-9a-f]+ in names$' &&
 		! grep -E '#.*(CkAbort|cmi_abort|loop_run)' "$tmp/err"
 }
 # Else the place in the file, as addr2line takes it.

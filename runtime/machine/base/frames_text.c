@@ -145,9 +145,10 @@ static enum whose whose(uintptr_t at, const struct line *l)
 		return LIBRARY_CHARD;
 	if (l->object && is_systems(l->object))
 		return SYSTEM;
-	if (l->file && is_generated(l->file))
-		return GENERATED;
-	if (l->name && (strncmp(l->name, "ck_call_", 8) == 0 || strcmp(l->name, "_start") == 0))
+	if (l->file)
+		return is_generated(l->file) ? GENERATED : PROGRAM;
+	/* Generated functions may have the program's in them: only debug information tells. */
+	if (l->name && (strcmp(l->name, "main") == 0 || strcmp(l->name, "_start") == 0))
 		return GENERATED;
 	return PROGRAM;
 }
