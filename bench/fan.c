@@ -111,7 +111,7 @@ static void make_ends(Leaf *self)
 	CkElement from[64];
 
 	if (!is_hub(self)) {
-		self->from = Leaf_down_from(self, Leaf_at(leaves, 0).ck, Leaf_thisIndex(self), self->in, bytes);
+		self->from = Leaf_down_from(self, Leaf_at(leaves, 0), Leaf_thisIndex(self), self->in, bytes);
 		self->up = Leaf_up_to(self, Leaf_at(leaves, 0), 0, self->out, bytes);
 		return;
 	}

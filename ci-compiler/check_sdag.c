@@ -96,18 +96,18 @@ static void check_call_params(struct checker *c, struct ci_entry *from, struct c
 			      a->entry->tok->line));
 }
 
-/* f[n]: messages and reduction results carry a number; other calls have it as first parameter. */
+/* f[n]: messages, reduction results and calls without parameters carry a number; other calls have
+ * it as first parameter. */
 static void check_number(struct checker *c, struct ci_entry *from, const struct ci_awaited *a)
 {
 	const struct ci_param *q = a->entry->params;
 
-	if (!a->by_number || a->entry->bad || (q != NULL && q->kind == CI_PARAM_VALUE &&
-					       q->type.class_ == CI_INTEGER) ||
-	    (q != NULL && q->kind >= CI_PARAM_MESSAGE))
+	if (!a->by_number || a->entry->bad || q == NULL || q->kind >= CI_PARAM_MESSAGE ||
+	    (q->kind == CI_PARAM_VALUE && q->type.class_ == CI_INTEGER))
 		return;
 	refuse(c, from, a->number.from,
-	       ci_fmt(c->ci, "make an integer the first parameter, as in '%s(int iter%s)'",
-		      a->entry->name, q != NULL ? ", ..." : ""),
+	       ci_fmt(c->ci, "make an integer the first parameter, as in '%s(int iter, ...)'",
+		      a->entry->name),
 	       ci_fmt(c->ci, "'%s' has no number to select by", a->entry->name));
 }
 

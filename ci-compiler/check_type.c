@@ -25,6 +25,7 @@ static bool is_integer_name(const char *s)
 		"size_t", "ptrdiff_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t",
 		"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "CmiInt1", "CmiInt2",
 		"CmiInt4", "CmiInt8", "CmiUInt1", "CmiUInt2", "CmiUInt4", "CmiUInt8", "CmiBool",
+		"CkIndex1D",
 		NULL
 	};
 
@@ -51,8 +52,7 @@ static const struct { const char *name, *instead; } foreign_types[] = {
 	{"CkQdMsg", "write it as the only parameter: CkQdMsg *m"},
 	{"CkArrayCreatedMsg", "write it as the only parameter: CkArrayCreatedMsg *m"},
 	{"CkMessage", "write it as the only parameter: CkMessage *m"},
-	{"CkMigrateMessage", "remove this entry: elements stay where they were created"},
-	{"CProxy_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
+	{"CkMigrateMessage", "remove this entry, and write 'pup X;' for the elements that move"},
 	{"CProxySection_CompletionDetector", "send CkCompletion, which CkCompletionCreate makes"},
 	{"CkEntryOptions", "send its numbers: it may point to a priority"},
 	{"CkArrayOptions", "send CkArrayDims and make the options where they are used"},

@@ -33,7 +33,7 @@ static void proxy_types(struct ci_out *o, const struct ci_chare *c)
 	};
 
 	ci_put(o, "typedef struct CProxy_%s { %s ck; } CProxy_%s;\n", c->name,
-	       c->kind == CI_CHARE ? "CkChareID" : "CkProxy", c->name);
+	       gen_is_single(c) ? "CkChareID" : "CkProxy", c->name);
 	for (int i = 0; i < 2 && !gen_is_single(c); i++)
 		ci_put(o, "typedef struct %s%s { %s ck; } %s%s;\n", parts[i][0], c->name,
 		       parts[i][1], parts[i][0], c->name);
@@ -401,8 +401,11 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	for (int i = 0; i < 2; i++) {
+		const char *name = ci_fmt(o->ci, "%s_%s_from%s", c->name, e->name, i ? "_oob" : "");
+
 		gen_channel_from(o, c, e, i);
-		ci_put(o, ";\n");
+		ci_put(o, ";\n#define %s(self, from, ...) %s(self, CkGen_element(from), "
+		       "__VA_ARGS__)\n", name, name);
 	}
 	for (int i = 0; i < 2; i++) {
 		gen_channel_to(o, c, e, i);

@@ -485,7 +485,8 @@ static void this_proxy(struct ci_out *o, const struct ci_chare *c)
 {
 	ci_put(o, "CProxy_%s %s_thisProxy(const %s *self)\n{\n", c->name, c->name, c->name);
 	ci_put(o, "\tconst CProxy_%s ck_p = {%s(self)};\n\n\treturn ck_p;\n}\n\n", c->name,
-	       c->kind == CI_CHARE ? "CkGen_thisChare" : "CkGen_thisProxy");
+	       c->kind == CI_CHARE ? "CkGen_thisChare" : c->kind == CI_MAINCHARE ? "CkGen_thisMain" :
+	       "CkGen_thisProxy");
 }
 
 static void element_functions(struct ci_out *o, const struct ci_chare *c)

@@ -19,7 +19,7 @@ const struct ci_entry *gen_next_entry(const struct ci_chare *c, const struct ci_
 const struct gen_form *gen_forms(const struct ci_chare *c)
 {
 	static const struct gen_form main_chare[] = {
-		{"CProxy_", "", "CkGen_sendMain", "CkGen_cbMain", "ck_to.ck"},
+		{"CProxy_", "", "CkGen_sendMain", "CkGen_cbMain", "CkGen_main(ck_to.ck)"},
 		{NULL, NULL, NULL, NULL, NULL}
 	};
 	static const struct gen_form single[] = {
@@ -108,9 +108,11 @@ bool gen_returns(const struct ci_entry *e)
 	return e->answer.text != NULL && (e->answer.class_ != CI_VOID || e->answer.stars != 0);
 }
 
+/* In parentheses: X_f_from is a macro, too (gen_decl.c). */
 void gen_channel_from(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool oob)
 {
-	ci_put(o, "CkChannel *%s_%s_from%s(%s *self, CkElement ck_from, int ck_tag, void *ck_buf, size_t ck_bytes%s)",
+	ci_put(o, "CkChannel *(%s_%s_from%s)(%s *self, CkElement ck_from, int ck_tag, "
+	       "void *ck_buf, size_t ck_bytes%s)",
 	       c->name, e->name, oob ? "_oob" : "", c->name, oob ? ", uint64_t ck_oob" : "");
 }
 

@@ -229,8 +229,12 @@ static const struct { const char *name, *note, *refused; } libraries[] = {
 	{"ComlibModule", NULL, "remove it; [aggregate] entry methods collect small calls"},
 	{"MeshStreamer", NULL, "remove it, and write [aggregate] for the entry method"},
 	{"NDMeshStreamer", NULL, "remove it, and write [aggregate] for the entry method"},
-	{"CommonLBs", NULL, "remove it: elements stay where they were created"},
-	{"EveryLB", NULL, "remove it: elements stay where they were created"},
+	{"CommonLBs", "CK_LB chooses the load balancer", NULL},
+	{"EveryLB", "CK_LB chooses the load balancer", NULL},
+	{"CentralLB", NULL, "remove it, and write the strategy as a function for CkLBRegister (cklb.h)"},
+	{"completion", "CkCompletion is in ck.h", NULL},
+	{"liveViz", NULL, "remove it, and collect the picture by a reduction"},
+	{"CkIO", NULL, "remove it, and let each PE write its part of the file with pwrite"},
 	{NULL, NULL, NULL}
 };
 

@@ -144,6 +144,7 @@ static const struct { const char *name, *here; } other_names[] = {
 	{"CkArrayIndex5D", "CkIndex5D"}, {"CkArrayIndex6D", "CkIndex6D"},
 	{"CkArrayIndexMax", "CkArrayIndex"}, {"CkFutureID", "CkFuture"},
 	{"CkSectionReductionMsg", "CkReductionMsg"}, {"infiDirectUserHandle", "CkDirectHandle"},
+	{"CProxy_CompletionDetector", "CkCompletion"},
 	{NULL, NULL}
 };
 

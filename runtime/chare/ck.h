@@ -80,6 +80,7 @@ typedef struct CkIndex {
 	int32_t v[3];
 } CkIndex;
 /** The same by number of dimensions: what X_thisIndex gives in arrays of two to six dimensions. */
+typedef int CkIndex1D;
 typedef struct CkIndex2D { int x, y; } CkIndex2D;
 typedef struct CkIndex3D { int x, y, z; } CkIndex3D;
 typedef struct CkIndex4D { int16_t w, x, y, z; } CkIndex4D;
@@ -104,7 +105,7 @@ static inline int CkIndexShort(CkIndex i, int d)
 	return s[d];
 }
 
-/** A collection (array, group) or a main chare. Plain data, so it can be a parameter of a call. The
+/** A collection (array, group). Plain data, so it can be a parameter of a call. The
  * typed forms CProxy_X that ckci makes contain nothing else. */
 typedef struct CkProxy {
 	uint64_t id;
@@ -117,8 +118,8 @@ typedef struct CkElement {
 	int32_t pad;
 } CkElement;
 
-/** A singleton chare: its id and the PE it lives on. CProxy_X of a `chare` contains nothing
- * else. */
+/** A singleton chare or a main chare: its id and the PE it lives on. CProxy_X of a `chare` or a
+ * `mainchare` contains nothing else, so {id} makes one of an id. */
 typedef struct CkChareID {
 	uint64_t id;
 	int32_t pe;
@@ -821,7 +822,8 @@ int CkProbeFuture(CkFuture f);
 void CkReleaseFuture(CkFuture f);
 
 /** Send a message as the future's value, from any PE. The runtime takes the message. For a message
- * M that has arrays or that the program packs, use M_sendToFuture(f, m). */
+ * M that has arrays or that the program packs, use M_sendToFuture(f, m). CkSendToFuture(f, data,
+ * bytes) sends a copy of plain bytes, for CkReductionMsg_data of what CkWaitFuture gives. */
 void CkSendToFuture(CkFuture f, void *msg);
 /** Send a copy of `count` values at `data`, from any PE. CK_NOTYPE, NULL, 0 sends no data: it says
  * only that something has happened. */
@@ -833,6 +835,24 @@ void *CkGen_waitFuture(CkFuture f, const struct CkGenMessage *type);
 
 /** A callback that sends its data to the future. */
 CkCallback CkCallbackFuture(CkFuture f);
+
+/* CkSendToFuture with three arguments. */
+#ifdef __cplusplus
+extern "C++" {
+static inline void CkSendToFuture(CkFuture f, const void *data, size_t bytes)
+{
+	CkCallbackSend(CkCallbackFuture(f), data, bytes);
+}
+}
+#else
+static inline void CkGen_sendBytesToFuture(CkFuture f, const void *data, size_t bytes)
+{
+	CkCallbackSend(CkCallbackFuture(f), data, bytes);
+}
+#define CkGen_sendToFutureBy(a, b, name, ...) name
+#define CkSendToFuture(f, ...)                                                                     \
+	CkGen_sendToFutureBy(__VA_ARGS__, CkGen_sendBytesToFuture, CkSendToFuture, )(f, __VA_ARGS__)
+#endif
 /** A callback that a thread of this PE waits for, once, with CkCallbackThreadDelay. Charm++'s
  * CkCallback(CkCallback::resumeThread). */
 CkCallback CkCallbackResumeThread(void);

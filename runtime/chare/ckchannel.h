@@ -19,9 +19,10 @@
  * ckci generates these functions:
  *
  *	void Cell_on_side(Cell *self, int tag);                   you write it: a put has arrived
- *	CkChannel *Cell_side_from(Cell *self, CkElement from, int tag, void *buf, size_t bytes);
- *	CkChannel *Cell_side_from_oob(Cell *self, CkElement from, int tag, void *buf, size_t bytes,
- *	                              uint64_t oob);
+ *	CkChannel *Cell_side_from(Cell *self, CProxyElement_X from, int tag, void *buf,
+ *	                          size_t bytes);
+ *	CkChannel *Cell_side_from_oob(Cell *self, CProxyElement_X from, int tag, void *buf,
+ *	                              size_t bytes, uint64_t oob);
  *	CkChannel *Cell_side_to(const void *self, CProxyElement_Cell to, int tag, const void *buf,
  *	                        size_t bytes);
  *	CkChannel *Cell_side_to_strided(const void *self, CProxyElement_Cell to, int tag,
@@ -33,7 +34,7 @@
  * come.
  *
  * Called   by one of the element's handlers, its constructor included. `from` is the element that
- *          puts, of any array: X_at(proxy, index).ck.
+ *          puts, of any array X: X_at(proxy, index), or its .ck.
  * Shape    `bytes` >= 1. X_f_from tells arrivals by a counter beside the buffer
  *          (CkDirect_createHandleSeq): the buffer may have any alignment, and the data any value.
  *          X_f_from_oob tells them by the last 8 bytes of the data, which are never `oob`
@@ -76,6 +77,27 @@ extern "C" {
 
 /** One end of a named channel. Begins with a CkDirectHandle. */
 typedef struct CkChannel CkChannel;
+
+/** For ckci's code only: the CkElement of a CProxyElement_X for any X, or of a CkElement. */
+#ifdef __cplusplus
+extern "C++" {
+static inline CkElement CkGen_element(CkElement e) { return e; }
+template <typename Proxy> CkElement CkGen_element(Proxy e)
+{
+	const CkElement &element = e.ck;
+
+	return element;
+}
+}
+#else
+/* A CProxyElement_X contains a CkElement and nothing else, so it may be read as one. */
+#define CkGen_element(e)                                                                           \
+	(__extension__({                                                                           \
+		const __typeof__(e) ck_e = (e);                                                    \
+		_Static_assert(sizeof ck_e == sizeof(CkElement), "an element: X_at(proxy, index)"); \
+		*(const CkElement *)(const void *)&ck_e;                                           \
+	}))
+#endif
 
 /* private */
 struct CkDirectHandle;

@@ -928,6 +928,19 @@ static inline CkIndex CkGen_thisIndex(const void *self)
 	return ((const CkGenObj *)self)[-1].index;
 }
 CkChareID CkGen_thisChare(const void *self);
+static inline CkChareID CkGen_thisMain(const void *self)
+{
+	const uint64_t id = CkGen_thisProxy(self).id;
+	CkChareID chare = {id, (int32_t)(id >> 32), 0}; /* an id contains its creator */
+
+	return chare;
+}
+static inline CkProxy CkGen_main(CkChareID chare)
+{
+	CkProxy p = {chare.id};
+
+	return p;
+}
 
 /** The user's struct if the element lives on this PE (nodegroup: on this node), else NULL. */
 void *CkGen_ckLocal(const CkGenChare *chare, const CkElement *e);

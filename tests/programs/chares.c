@@ -93,7 +93,7 @@ void Counter_on_add(Counter *self, int x)
 	if (--self->left)
 		return;
 	CkDestroy(self);
-	Main_over(mainProxy, self->sum);
+	Main_over((CProxy_Main){ mainHandle }, self->sum);
 }
 
 void Helper_on_new(Helper *self) { (void)self; }
@@ -296,6 +296,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	n_per_pe = m->argc > 1 ? atoi(m->argv[1]) : 300;
 	seed = m->argc > 2 ? strtoull(m->argv[2], NULL, 0) : 1;
 	mainProxy = Main_thisProxy(self);
+	mainHandle = mainProxy.ck;
 	helpers = Helper_ckNew();
 	CkStartQD(Main_cb_next(mainProxy));
 }

@@ -26,7 +26,7 @@ void Free_on_new(Free *self, int what)
 	if (what == CHANNEL)
 		self->handle = CkDirect_createHandle(self->in, sizeof self->in, 0x7ff8123412341234u, arrived, NULL);
 	if (what == NAMED)
-		Free_side_from(self, Free_at(Free_thisProxy(self), 3).ck, 0, self->in, sizeof self->in);
+		Free_side_from(self, Free_at(Free_thisProxy(self), 3), 0, self->in, sizeof self->in);
 }
 
 void Free_on_hello(Free *self) { (void)self; }

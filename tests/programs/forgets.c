@@ -301,7 +301,7 @@ void Port_on_connect(Port *self)
 {
 	if (Port_thisIndex(self)) {
 		memset(self->out, 0, N * sizeof(double));
-		self->from = Port_side_from(self, Port_at(ports, 0).ck, 0, self->in, N * sizeof(double));
+		self->from = Port_side_from(self, Port_at(ports, 0), 0, self->in, N * sizeof(double));
 		return;
 	}
 	memset(self->in, 0, N * sizeof(double));

@@ -123,7 +123,8 @@ void Cell_on_new(Cell *self)
 
 static void make_ends(Cell *self)
 {
-	self->from = Cell_side_from(self, Cell_at(cells, other_than(self, -1)).ck, 0, self->in, WORDS * sizeof *self->in);
+	self->from = Cell_side_from(self, Cell_at(cells, other_than(self, -1)), 0, self->in,
+				    WORDS * sizeof *self->in);
 	self->to = Cell_side_to(self, Cell_at(cells, other_than(self, 1)), 0, self->out, WORDS * sizeof *self->out);
 	self->far = Other_side_to(self, Other_at(others, Cell_thisIndex(self)), 0, self->far_out,
 				  FAR_WORDS * sizeof *self->far_out);
@@ -144,7 +145,7 @@ static void late(Cell *self)
 		CkChannelPut(self->late_end);
 	}
 	if (gets_late(self))
-		self->late_end = Cell_side_from(self, Cell_at(cells, LATE_FROM).ck, LATE, self->late, bytes);
+		self->late_end = Cell_side_from(self, Cell_at(cells, LATE_FROM), LATE, self->late, bytes);
 }
 
 static void call_all(Cell *self)
@@ -260,7 +261,7 @@ void Other_on_new(Other *self)
 void Other_on_begin(Other *self)
 {
 	self->in = CkDirect_alloc(FAR_WORDS * sizeof *self->in);
-	self->from = Other_side_from(self, Cell_at(cells, Other_thisIndex(self)).ck, 0, self->in,
+	self->from = Other_side_from(self, Cell_at(cells, Other_thisIndex(self)), 0, self->in,
 				     FAR_WORDS * sizeof *self->in);
 }
 

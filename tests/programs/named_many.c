@@ -121,7 +121,7 @@ void Node_on_begin(Node *self)
 	if (is_root(self))
 		make_root(self);
 	else
-		self->from = Node_down_from(self, Node_at(nodes, 0).ck, me, self->data, bytes());
+		self->from = Node_down_from(self, Node_at(nodes, 0), me, self->data, bytes());
 	self->up = Node_up_to(self, Node_at(nodes, 0), TAG, self->part, bytes());
 	if (is_root(self))
 		put_to_all(self);

@@ -56,7 +56,7 @@ static void receive(End *self, int what)
 		End_side_from(self, other, 7, self->in, 8);
 		break;
 	case NO_ARRAY:
-		End_side_from(self, Branch_at(branches, 0).ck, 7, self->in, 8);
+		End_side_from(self, Branch_at(branches, 0), 7, self->in, 8);
 		break;
 	case REDUCE_OP:
 		End_side_reduced(self, &other, 1, 7, self->in, 8, CkReduction_concat);

@@ -78,6 +78,19 @@ static void check_ring(int n, const double *v)
 
 /* ---- cells ---------------------------------------------------------------------------------------- */
 
+/* Main waits for the numbers 0, 1, 2 and 0: two calls, a reduction, and a call with an option. */
+void Cell_on_ticks(Cell *self)
+{
+	CkCallback cb = Main_cb_tick(mainProxy);
+
+	CkCallbackSetRefNum(&cb, 1);
+	if (Cell_thisIndex(self) == CELLS - 1)
+		Main_tick_opt(&(CkEntryOptions){ .refnum = 2 }, mainProxy);
+	CkContributeBarrier(self, cb);
+	if (Cell_thisIndex(self) < 2)
+		Main_tick(mainProxy);
+}
+
 void Row_pup(pup_er p, Row *x)
 {
 	pup_int(p, &x->n);

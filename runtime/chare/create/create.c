@@ -286,7 +286,8 @@ static CkProxy create_shaped(struct pe *pe, const CkGenChare *type, const struct
 
 _Noreturn static void bad_extent(struct pe *pe, const CkGenChare *type, int d, int n)
 {
-	csd_abort(pe, "%s_ckNew: extent %d is %d; it must be at least 1", type->name, d, n);
+	csd_abort(pe, "%s_ckNew: extent %d is %d; it must be at least 1. %s_ckNewEmpty makes an "
+		  "array to insert into", type->name, d, n, type->name);
 }
 
 static void check_short(struct pe *pe, const CkGenChare *type, int d, int64_t last)

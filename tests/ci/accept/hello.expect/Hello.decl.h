@@ -6,7 +6,7 @@
 #include "ck.h"
 
 typedef struct HelloMain HelloMain;
-typedef struct CProxy_HelloMain { CkProxy ck; } CProxy_HelloMain;
+typedef struct CProxy_HelloMain { CkChareID ck; } CProxy_HelloMain;
 typedef struct HelloArray HelloArray;
 typedef struct CProxy_HelloArray { CkProxy ck; } CProxy_HelloArray;
 typedef struct CProxyElement_HelloArray { CkElement ck; } CProxyElement_HelloArray;

@@ -62,19 +62,19 @@ static const CkGenChare ck_chare_HelloMain = {
 
 CProxy_HelloMain HelloMain_thisProxy(const HelloMain *self)
 {
-	const CProxy_HelloMain ck_p = {CkGen_thisProxy(self)};
+	const CProxy_HelloMain ck_p = {CkGen_thisMain(self)};
 
 	return ck_p;
 }
 
 void HelloMain_Finished_opt(const CkEntryOptions *ck_o, CProxy_HelloMain ck_to)
 {
-	CkGen_sendMain(&ck_chare_HelloMain, ck_to.ck, 1, CkGen_alloc(0), ck_o);
+	CkGen_sendMain(&ck_chare_HelloMain, CkGen_main(ck_to.ck), 1, CkGen_alloc(0), ck_o);
 }
 
 CkCallback HelloMain_cb_Finished(CProxy_HelloMain ck_to)
 {
-	return CkGen_cbMain(&ck_chare_HelloMain, ck_to.ck, 1);
+	return CkGen_cbMain(&ck_chare_HelloMain, CkGen_main(ck_to.ck), 1);
 }
 
 /* ---- HelloArray ---- */
