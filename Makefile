@@ -13,7 +13,7 @@
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a third)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with
-#   make install PREFIX=... DESTDIR=... LIBDIR=... INCLUDEDIR=... MANDIR=...; packaging/README.md has the rest
+#   make install PREFIX=... DESTDIR=... LIBDIR=... INCLUDEDIR=... MANDIR=... DOCDIR=...; packaging/README.md has the rest
 
 SANITIZE ?=
 # WITHOUT="balance trace": a smaller library, without these rooms and those that call them; "all": only the spine.
@@ -25,13 +25,14 @@ PREFIX   ?= /usr/local
 LIBDIR   ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR   ?= $(PREFIX)/share/man
+DOCDIR   ?= $(PREFIX)/share/doc/chard
 VERSION  := 0.1.0
 Q        := $(if $(V),,@)
 say      = @$(if $(V),:,printf '  %-8s %s\n')
 
 CC       ?= cc
 # The tools that belong to the compiler: a cross build needs only CC, unless it names others.
-tool_of_cc = $(if $(filter default undefined,$(origin $(1))),$(shell $(CC) -print-prog-name=$(2)),$($(1)))
+tool_of_cc = $(if $(filter default undefined,$(origin $(1))),$(shell $(CC) -print-prog-name=$(2) 2>/dev/null),$($(1)))
 LD       := $(call tool_of_cc,LD,ld)
 AR       := $(call tool_of_cc,AR,ar)
 OBJCOPY  := $(call tool_of_cc,OBJCOPY,objcopy)
@@ -67,10 +68,10 @@ LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null || echo -lhwloc -lu
 # its thread's stack.
 PROBES   := $(shell $(CC) -Werror -fstack-clash-protection -fsyntax-only -x c /dev/null 2>/dev/null && echo -fstack-clash-protection)
 # Two functions in assembly switch stacks (runtime/scheduler/thread/thread.c); they become part of the library.
-BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a)
+BOOST_CONTEXT ?= $(shell $(CC) $(CFLAGS) $(LDFLAGS) -print-file-name=libboost_context.a 2>/dev/null)
 CONTEXT_SYMS := jump_fcontext make_fcontext
 # The client of PMIx launchers needs these headers, not the library; without them it is left out.
-PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch)/pmix2/include)))
+PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch 2>/dev/null)/pmix2/include)))
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch] runtime/*/*/*/*.[ch])
 INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/trace -Iruntime/machine
@@ -270,6 +271,8 @@ MANPAGES := $(wildcard docs/man/*.1)
 # Where things go: as programs see it, and as this make writes it.
 BINDIR   := $(PREFIX)/bin
 SHARE    := $(PREFIX)/share/chard
+# The guide, the pages that it refers to, and the examples, in the same folders as here, so that links between them hold.
+DOCUMENTS := README.md CHANGELOG.md $(shell find docs -name '*.md' -o -name '*.png') $(shell find examples -type f)
 to        = $(DESTDIR)$(1)
 # Programs find libchard.so where it was installed. Below /usr the loader looks anyway, and packagers want
 # no rpath.
@@ -299,11 +302,12 @@ install: lib tools
 		install -m 644 /dev/stdin $(call to,$(CMAKEDIR))/$$f.cmake || exit; done
 	install -m 644 chard.mk runtime/chard-gdb.py runtime/chard.py $(call to,$(SHARE))
 	install -m 644 $(MANPAGES) $(call to,$(MANDIR))/man1
+	for f in $(DOCUMENTS); do install -D -m 644 $$f $(call to,$(DOCDIR))/$$f || exit; done
 uninstall:
 	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace) $(call to,$(LIBDIR))/libchard.*
 	rm -f $(call to,$(LIBDIR))/pkgconfig/chard.pc
 	rm -f $(addprefix $(call to,$(MANDIR))/man1/,$(notdir $(MANPAGES)))
-	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR))
+	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR)) $(call to,$(DOCDIR))
 
 # What is committed, as one file: the same bytes from every checkout of a commit, since git takes order, times
 # and owners from the commit, and gzip writes no time of its own.

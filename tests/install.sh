@@ -97,6 +97,23 @@ without_rpath() { # what README.md says of a program that was linked without pkg
 }
 step "without rpath" without_rpath
 
+# The guide and the examples, where links between them hold; an example of several files, from there.
+documents() { ( cd "$tmp/there/share/doc/chard" && grep -q stencil examples/README.md && missing_links docs/GUIDE.md docs/CHANNELS.md ); }
+missing_links() { # files that the pages refer to, below this folder
+	local page to
+	for page; do
+		for to in $(grep -o '](\(\.\./examples/\|pictures/\|[A-Z]*\.md\)[^)#]*' "$page" | sed 's/^](//' | sort -u); do
+			[ -e "${page%/*}/$to" ] || { echo "$page: $to is not there"; return 1; }
+		done
+	done
+}
+step "the guide is installed" documents
+examples() {
+	cp -r "$tmp/there/share/doc/chard/examples" "$tmp/examples" && cd "$tmp/examples" && make -s hello/hello stencil/stencil &&
+		greets ckrun -n 2 hello/hello 6 && ckrun -n 2 stencil/stencil --domain 8x8x8 --chares 2x2x2 --iters 4 --mode both --verify
+}
+step "examples, from where they are installed" eval '(examples)'
+
 # A host program in Python, with the module and the headers that are installed.
 python_host() {
 	ckci -o . "$top/examples/embed/embed.ci" || return 1

@@ -67,7 +67,7 @@ step "lintian" no_warning
 
 # ---- the packages serve --------------------------------------------------------------------------
 root=$tmp/root
-unpack() { for p in libchard0 libchard-dev chard-tools; do dpkg -x "$p"_*.deb "$root" || return 1; done; }
+unpack() { for p in libchard0 libchard-dev chard-tools chard-doc; do dpkg -x "$p"_*.deb "$root" || return 1; done; }
 lib=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 unpacked_hello() {
 	mkdir "$tmp/mine" && cp "$tmp/chard/examples/hello/"hello.{c,ci} "$tmp/mine" && cd "$tmp/mine" || return 1
