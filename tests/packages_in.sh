@@ -21,5 +21,5 @@ if command -v cmake >/dev/null; then
 	end
 	cmake -S project -B project/build && cmake --build project/build && project/build/hello 6
 fi
-dpkg -P libchard-dev chard-tools libchard0
-! ls -d /usr/share/chard /usr/include/chard /usr/lib/*/cmake/chard /usr/lib/*/libchard* /usr/bin/ckrun 2>/dev/null
+dpkg -P chard-doc libchard-dev chard-tools libchard0
+! ls -d /usr/share/chard /usr/share/doc/chard /usr/include/chard /usr/lib/*/cmake/chard /usr/lib/*/libchard* /usr/bin/ckrun 2>/dev/null
