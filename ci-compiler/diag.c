@@ -7,11 +7,12 @@
  */
 #include "ci.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../runtime/machine/tools/one_line.h"
 
 enum {
 	WINDOW = 120,        /* how many bytes of a long line are shown */
@@ -42,9 +43,7 @@ void ci_complain(const char *fmt, ...)
 	va_end(ap);
 	if (len < 0)
 		return;
-	for (int i = 0; i < len; i++)
-		if (iscntrl((unsigned char)line[i]))
-			line[i] = '?';
+	one_line(line);
 	fprintf(stderr, "ckci: %s\n", line);
 	free(line);
 }
@@ -143,8 +142,13 @@ static void print_source(const char *start, const char *end, const char *at)
 static void print_place(struct ci *ci, const char *at, const char *what, const char *text)
 {
 	const struct ci_place p = ci_place_of(ci, at);
+	char *line;
 
-	fprintf(stderr, "%s:%d:%d: %s: %s\n", p.path, p.line, column_of(p.start, p.at), what, text);
+	if (asprintf(&line, "%s:%d:%d: %s: %s", p.path, p.line, column_of(p.start, p.at), what, text) < 0)
+		return;
+	one_line(line);
+	fprintf(stderr, "%s\n", line);
+	free(line);
 	print_source(p.start, p.end, p.at);
 }
 

@@ -13,6 +13,7 @@
  * PEs are bound by the nodes themselves (CK_BIND), so srun and mpirun are told to bind nothing.
  */
 #include "launch.h"
+#include "../runtime/machine/tools/one_line.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -381,7 +382,7 @@ void launch_delegate_say(struct launch_job *job)
 		append_quoted(&b, *w);
 	}
 	launch_buf_append(&b, "", 1);
-	launch_make_printable(launch_buf_at(&b));
+	one_line_mask(launch_buf_at(&b));
 	launch_sink_say(job->err, launch_buf_at(&b));
 	launch_sink_say(job->err, "\n");
 	launch_buf_fini(&b);

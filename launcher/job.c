@@ -8,8 +8,8 @@
  *   any     --all nodes reaped------------> over
  */
 #include "launch.h"
+#include "../runtime/machine/tools/one_line.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,19 +34,12 @@ int64_t launch_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-void launch_make_printable(char *text)
-{
-	for (; *text; text++)
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
-}
-
 static void say_args(struct launch_job *job, const char *fmt, va_list args)
 {
 	char line[1024];
 	int n = snprintf(line, sizeof(line), "ckrun: ");
 	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
-	launch_make_printable(line);
+	one_line(line);
 	strcat(line, "\n");
 	launch_sink_say(job->err, line);
 }

@@ -266,9 +266,6 @@ void launch_pmi_write(struct launch_node *n);
 int64_t launch_now_ms(void);
 void launch_signals_init(struct launch_job *job);
 void launch_signals_read(struct launch_job *job);
-/** Replace control characters by question marks: text from outside must neither look like another
- * line, nor control a terminal. */
-void launch_make_printable(char *text);
 /** Print one line about the user's request, before there is a job. Returns its exit code. */
 int launch_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** One line on stderr, "ckrun: " before it. */

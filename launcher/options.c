@@ -6,6 +6,7 @@
  */
 #include "launch.h"
 #include "../runtime/machine/base/cmi_charm.h"
+#include "../runtime/machine/tools/one_line.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -66,7 +67,7 @@ int launch_wrong(const char *fmt, ...)
 	va_list args;
 	va_start(args, fmt);
 	if (vasprintf(&line, fmt, args) >= 0) {
-		launch_make_printable(line);
+		one_line(line);
 		fprintf(stderr, "ckrun: %s\n", line);
 		free(line);
 	}

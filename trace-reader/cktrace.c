@@ -25,7 +25,7 @@ FILE *open_output(const char *name)
 
 	if (f)
 		return f;
-	fprintf(stderr, "cktrace: %s: %s\n", name, strerror(errno));
+	complain("%s: %s", name, strerror(errno));
 	exit(1);
 }
 
@@ -35,7 +35,7 @@ void close_output(FILE *f, const char *name)
 
 	if (!fclose(f) && !bad)
 		return;
-	fprintf(stderr, "cktrace: %s: %s\n", name, strerror(errno));
+	complain("%s: %s", name, strerror(errno));
 	exit(1);
 }
 
@@ -56,7 +56,7 @@ static unsigned html_megabytes(const char *text)
 
 	if (text[0] >= '0' && text[0] <= '9' && !*end && mb >= 1 && mb <= HTML_MB_MOST)
 		return (unsigned)mb;
-	fprintf(stderr, "cktrace: --html-mb %s: must be a number from 1 to %d\n", text, HTML_MB_MOST);
+	complain("--html-mb %s: must be a number from 1 to %d", text, HTML_MB_MOST);
 	exit(2);
 }
 
@@ -86,6 +86,7 @@ int main(int argc, char **argv)
 	struct job job = { 0 };
 	int o;
 
+	opterr = 0; /* the default below says it */
 	while ((o = getopt_long(argc, argv, "sp:j:w:o:h", options, NULL)) != -1) {
 		switch (o) {
 		case 's': summary = true; break;
@@ -95,7 +96,10 @@ int main(int argc, char **argv)
 		case OPTION_HTML_MB: html_mb = html_megabytes(optarg); break;
 		case 'o': otf2 = optarg; break;
 		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		default:
+			complain("%s is no option, or it lacks its value", argv[optind - 1]);
+			fputs(usage, stderr);
+			return 2;
 		}
 	}
 	if (optind != argc - 1) {

@@ -230,11 +230,11 @@ static void fit(struct page_data *d, uint64_t most)
 static void say_what_is_left_out(const struct page_left_out *o, unsigned mb)
 {
 	if (o->shorter_ns)
-		fprintf(stderr, "cktrace: to fit into %u MB, the page draws %" PRIu64 " bars of less than %" PRId64 " ns as %"
+		complain("to fit into %u MB, the page draws %" PRIu64 " bars of less than %" PRId64 " ns as %"
 			PRIu64 " blocks, and leaves out %" PRIu64 " arrows and %" PRIu64 " moments; its sums count all of them. "
-			"--html-mb makes room for more\n", mb, o->bars, o->shorter_ns, o->blocks, o->arrows, o->moments);
+			"--html-mb makes room for more", mb, o->bars, o->shorter_ns, o->blocks, o->arrows, o->moments);
 	if (o->deep)
-		fprintf(stderr, "cktrace: the page leaves out %" PRIu64 " bars that lie inside %d others or more\n", o->deep,
+		complain("the page leaves out %" PRIu64 " bars that lie inside %d others or more", o->deep,
 			PAGE_DEPTH_MOST);
 }
 

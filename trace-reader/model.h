@@ -96,6 +96,8 @@ unsigned trace_event_of(const struct pe_trace *p, unsigned id);
 
 /** Returns p, or ends the process if it is NULL. */
 void *need(void *p);
+/** One line on stderr, "cktrace: " before it (one_line.h). */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** Read a folder; prints a line and exits with code 1 if it has no trace. */
 void trace_read(struct job *j, const char *folder);

@@ -65,7 +65,7 @@ static OTF2_ErrorCode on_error(void *arg, const char *file, uint64_t line, const
 
 	(void)file, (void)line, (void)function;
 	vsnprintf(why, sizeof why, format, values);
-	fprintf(stderr, "cktrace: %s: OTF2: %s%s%s\n", (const char *)arg, fatal ? OTF2_Error_GetDescription(code) :
+	complain("%s: OTF2: %s%s%s", (const char *)arg, fatal ? OTF2_Error_GetDescription(code) :
 		"warning", why[0] ? ": " : "", why);
 	if (fatal)
 		exit(1);
@@ -76,7 +76,7 @@ static void must(const struct otf2 *o, OTF2_ErrorCode code)
 {
 	if (code == OTF2_SUCCESS)
 		return;
-	fprintf(stderr, "cktrace: %s: OTF2: %s\n", o->folder, OTF2_Error_GetDescription(code));
+	complain("%s: OTF2: %s", o->folder, OTF2_Error_GetDescription(code));
 	exit(1);
 }
 

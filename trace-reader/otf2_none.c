@@ -7,7 +7,7 @@
 void write_otf2(const struct job *j, const char *folder)
 {
 	(void)j;
-	fprintf(stderr, "cktrace: --otf2 %s: this cktrace was built without OTF2. Install libotf2-trace-dev, and build "
-		"Chard again\n", folder);
+	complain("--otf2 %s: this cktrace was built without OTF2. Install libotf2-trace-dev, and build "
+		"Chard again", folder);
 	exit(1);
 }

@@ -247,7 +247,7 @@ void write_projections(const struct job *j, const char *folder)
 	char base[4300];
 
 	if (mkdir(folder, 0777) && errno != EEXIST) {
-		fprintf(stderr, "cktrace: %s: %s\n", folder, strerror(errno));
+		complain("%s: %s", folder, strerror(errno));
 		exit(1);
 	}
 	for (int i = j->n_pes; i-- > 0;)

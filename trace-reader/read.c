@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../runtime/machine/tools/one_line.h"
+
 void *need(void *p)
 {
 	if (p)
@@ -22,7 +24,7 @@ void *need(void *p)
 
 _Noreturn static void bad_file(const char *name, const char *why)
 {
-	fprintf(stderr, "cktrace: %s: %s\n", name, why);
+	complain("%s: %s", name, why);
 	exit(1);
 }
 
@@ -57,8 +59,10 @@ static void add_number(struct names *all, unsigned id)
 static void add_name(struct names *all, unsigned id, const char *text, size_t len)
 {
 	add_number(all, id);
-	if (!all->text[id])
-		all->text[id] = need(strndup(text, len));
+	if (all->text[id])
+		return;
+	all->text[id] = need(strndup(text, len));
+	one_line_mask(all->text[id]); /* the program's, or a damaged file's */
 }
 
 static void read_names(struct pe_trace *p)
@@ -245,7 +249,7 @@ void trace_read(struct job *j, const char *folder)
 	if (!n)
 		bad_file(folder, "has no trace (pe0.trace and so on, which CK_TRACE makes)");
 	if (j->n_files < j->n_pes)
-		fprintf(stderr, "cktrace: %s: %d of the job's %d PEs are missing\n", folder, j->n_pes - j->n_files,
+		complain("%s: %d of the job's %d PEs are missing", folder, j->n_pes - j->n_files,
 			j->n_pes);
 	for (int i = 0; i < j->n_pes; i++)
 		if (j->pes[i].head)

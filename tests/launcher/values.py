@@ -45,7 +45,8 @@ def refused(command, name, value):
     # Every node says it once, unless another one has ended the job before.
     if not lines or len(lines) > 2 or set(lines) != {lines[0]}:
         return said
-    if not lines[0].startswith(f"chard: {name}={value} is refused: it must be "):
+    shown = value if len(value) <= 600 else f"{value[:300]} ... {value[-300:]}"  # one_line.h
+    if not lines[0].startswith(f"chard: {name}={shown} is refused: it must be "):
         return said
     return ""
 

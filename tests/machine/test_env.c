@@ -226,6 +226,23 @@ static void bad_kib_end_the_process(void **state)
 			"1024G (K, M and G are powers of 1024)");
 }
 
+/* What a terminal would obey, and a value that fills many screens. */
+static void a_bad_value_is_one_short_line(void **state)
+{
+	char big[100000], said[2048];
+
+	(void)state;
+	memset(big, 'x', sizeof big);
+	memcpy(big, "first\033[31m\nchard: second", 24);
+	strcpy(big + sizeof big - 6, "ninth");
+	assert_int_equal(run(read_flag, big, said, sizeof said), 1);
+	assert_non_null(strstr(said, "=first?[31m?chard: secondxxxxx"));
+	assert_non_null(strstr(said, "xxxxx ... xxxxx"));
+	assert_non_null(strstr(said, "xxxxxninth is refused: it must be 0 or 1"));
+	assert_true(strlen(said) < 800);
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+}
+
 static void a_bad_word_ends_the_process(void **state)
 {
 	(void)state;
@@ -340,6 +357,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_bad_number_ends_the_process),
 		cmocka_unit_test(bad_bytes_end_the_process),
 		cmocka_unit_test(bad_kib_end_the_process),
+		cmocka_unit_test(a_bad_value_is_one_short_line),
 		cmocka_unit_test(a_bad_word_ends_the_process),
 		cmocka_unit_test(a_good_value_says_nothing),
 		cmocka_unit_test(the_machine_refuses_its_variables_alike),

@@ -345,6 +345,17 @@ def test_reader(tmp):
     check('has no trace' in run([CKTRACE, f'{tmp}/empty'], code=1).stderr, 'an empty folder')
     check('No such file' in run([CKTRACE, f'{tmp}/nowhere'], code=1).stderr, 'no folder')
     check('usage' in run([CKTRACE], code=2).stderr, 'no argument')
+    said = run([CKTRACE, f'{tmp}/a\033[31m\nb' + 'x' * 100000], code=1).stderr
+    check(f'{tmp}/a?[31m?bxxx' in said and len(said) < 1000 and said.count('\n') == 1, 'a folder\'s name is masked and cut', said)
+    said = run([CKTRACE, '--x\033' + 'y' * 100000], code=2).stderr.split('\n')[0]
+    check(said.startswith('cktrace: --x?yyy') and said.endswith('yyy is no option, or it lacks its value') and
+          len(said) < 1000, 'no option', said)
+    os.mkdir(f'{tmp}/masked')
+    for pe in range(4):
+        with open(f'{tmp}/whole2x2/pe{pe}.trace', 'rb') as f, open(f'{tmp}/masked/pe{pe}.trace', 'wb') as to:
+            to.write(f.read().replace(b'::', b'\033:'))
+    said = run([CKTRACE, f'{tmp}/masked']).stdout
+    check('?:' in said and '\033' not in said, 'control characters in names', said)
     os.mkdir(f'{tmp}/wrong')
     with open(f'{tmp}/whole2x2/pe0.trace', 'rb') as f:
         good = f.read()

@@ -2,7 +2,6 @@
 /* cmi_env.c: see cmi_env.h. */
 #include "cmi_env.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -11,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "../tools/one_line.h"
 
 const char *cmi_env_text(const char *name)
 {
@@ -24,10 +25,7 @@ _Noreturn void cmi_env_refuse(const char *name, const char *value, const char *a
 	char shown[strlen(value) + 1]; /* the kernel allows 128 KiB */
 
 	strcpy(shown, value);
-	/* A value must neither look like another line nor control a terminal. */
-	for (char *c = shown; *c; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
+	one_line(shown);
 	/* Never unlocked: a second thread with a complaint waits here for our _exit. */
 	flockfile(stderr);
 	fprintf(stderr, "chard: %s=%s is refused: it must be %s\n", name, shown, allowed);
