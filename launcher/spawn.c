@@ -25,6 +25,7 @@ enum {
 	FDS_PER_NODE = 3,        /* its socket and two pipes */
 	FDS_OF_OURS = 16,
 	BYTES_PER_NODE = 500000, /* used by a process before it does anything */
+	GIB_PER_NODE = 4,        /* of address space, reserved for messages (share_mem.c) */
 };
 
 /** What a child writes to the exec pipe. It is less than PIPE_BUF, so it arrives in one piece. */
@@ -271,9 +272,10 @@ static bool has_room_for(struct launch_job *job)
 	const double files = (double)job->n_nodes * FDS_PER_NODE + FDS_OF_OURS;
 	const char *limit = "";
 	double threads = most_threads(&limit);
-	struct rlimit nofile;
+	struct rlimit nofile, space;
 
 	getrlimit(RLIMIT_NOFILE, &nofile);
+	getrlimit(RLIMIT_AS, &space);
 	if (nofile.rlim_max != RLIM_INFINITY && files > (double)nofile.rlim_max)
 		launch_job_end(job, 1, 0, NULL,
 			       "%d nodes need %.0f open files of ckrun, which may have %.0f (ulimit -n); "
@@ -288,6 +290,11 @@ static bool has_room_for(struct launch_job *job)
 			       "%d nodes need at least %.0f MB of memory, but the host has %.0f; nothing "
 			       "is started",
 			       job->n_nodes, (double)job->n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6);
+	else if (space.rlim_cur >> 30 < GIB_PER_NODE)
+		launch_job_end(job, 1, 0, NULL,
+			       "a node needs %d GiB of address space, and only %.1f are allowed (ulimit -v); "
+			       "nothing is started",
+			       GIB_PER_NODE, (double)space.rlim_cur / (1 << 30));
 	return job->phase == LAUNCH_RUNNING;
 }
 

@@ -365,6 +365,10 @@ struct cmi_msg *csd_msg_copy(struct pe *pe, const struct cmi_msg *m);
 /** The number of ready messages on this PE, without expedited ones, counted up to `most`. Takes
  * time in proportion to the result. */
 size_t csd_queue_length(const struct pe *pe, size_t most);
+/** Some of them, at most `most`, the first ones first; returns how many. They stay queued. */
+size_t csd_queue_some(const struct pe *pe, const struct cmi_msg **some, size_t most);
+/** "calls of X::f" or the like, into buf: what such messages are. Returns their PE, -1: unknown. */
+int csd_message_kind(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
 
 /** For a layer's pe_start: receive until a message for `handler` has been handled. Other messages
  * keep their order and wait for the loop, except those of csd_handle_early. Returns false when the

@@ -257,6 +257,9 @@ void Cell_on_act(Cell *self, const char *what)
 			fprintf(stderr, "hangs: a PE spins\n");
 			spin_for_ever();
 		}
+	} else if (is(what, "circle")) {
+		if (am_last(self))
+			Cell_circle(Cell_thisElement(self));
 	} else if (is(what, "reduction")) {
 		if (!am_last(self))
 			CkContribute(self, &one, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));
@@ -339,6 +342,14 @@ void Cell_on_add(Cell *self, CkCallback cb, bool far)
 
 	if (far ? CkMyPe() != CkNumPes() - 1 : Cell_thisIndex(self) != 0)
 		CkContribute(self, &one, 1, CkReduction_sum_int, cb);
+}
+
+/* A handler that calls itself for ever. */
+void Cell_on_circle(Cell *self)
+{
+	if (self->seen++ == 0)
+		fprintf(stderr, "hangs: a PE spins\n");
+	Cell_circle(Cell_thisElement(self));
 }
 
 void Cell_on_actThreaded(Cell *self, const char *what)

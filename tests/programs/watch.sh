@@ -67,6 +67,13 @@ fact "SIGUSR1 can come again" comes '^chard: asked what the job does, or waits f
 kill -TERM $job
 fact "SIGUSR1 lets the job go on" ends 143
 
+# A handler that calls itself: the report names it.
+job_start -n 2 "$hangs" circle
+spinning
+fact "SIGUSR1 names what is queued" asked '^chard: PE 1: 1 message is queued: calls of Cell::circle$'
+kill -TERM $job
+fact "the job that goes in a circle ends" ends 143
+
 # The age of an armed channel, whose sender is busy, rises from one report to the next.
 armed_ms() { sed -n 's/.* waits for put 2, armed for at least \([0-9]*\)\.\([0-9]*\) s$/\1\2/p' "$dir/err" | tail -1; }
 older() { [ "$(armed_ms)" -gt "$first" ]; }

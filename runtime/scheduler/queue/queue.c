@@ -212,6 +212,18 @@ size_t csd_queue_length(const struct pe *pe, size_t most)
 	return n < most ? n : most;
 }
 
+size_t csd_queue_some(const struct pe *pe, const struct cmi_msg **some, size_t most)
+{
+	const struct msgq *q = &pe->queue;
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n_heap && n < most; i++)
+		some[n++] = q->heap[i].m;
+	for (const struct cmi_msg *m = q->plain.head; m && n < most; m = m->next)
+		some[n++] = m;
+	return n;
+}
+
 void msgq_fini(struct pe *pe, struct msgq *q)
 {
 	struct cmi_msg *m;

@@ -28,19 +28,29 @@ struct tally {
 	struct message_kind kinds[KINDS_MOST];
 };
 
-static void count_message(struct pe *pe, struct tally *t, const struct cmi_msg *m)
+int csd_message_kind(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len)
 {
 	const struct node *node = pe->node;
-	struct message_kind k = { .to = -1 };
+	int to = -1;
+
+	buf[0] = 0;
+	if (node->up.describe_message)
+		to = node->up.describe_message(pe, m, buf, len);
+	if (!buf[0])
+		snprintf(buf, len, "messages for %s", node->handlers[m->handler].name);
+	return to;
+}
+
+static void count_message(struct pe *pe, struct tally *t, const struct cmi_msg *m)
+{
+	struct message_kind k;
 	int i = 0;
 
 	t->looked_at++;
-	if (m->handler >= node->n_handlers)
+	if (m->handler >= pe->node->n_handlers)
 		return;
-	if (node->up.describe_message)
-		k.to = node->up.describe_message(pe, m, k.what, sizeof k.what);
-	if (!k.what[0])
-		snprintf(k.what, sizeof k.what, "messages for %s", node->handlers[m->handler].name);
+	k.n = 0;
+	k.to = csd_message_kind(pe, m, k.what, sizeof k.what);
 	while (i < t->n_kinds && (t->kinds[i].to != k.to || strcmp(t->kinds[i].what, k.what)))
 		i++;
 	if (i == KINDS_MOST)

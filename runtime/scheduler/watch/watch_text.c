@@ -14,9 +14,26 @@ enum {
 	LINES_OF_ALL = 400,        /* more are only counted */
 	EDGES_MOST = 4096,
 	QUEUE_COUNTED = 100000,
+	QUEUE_NAMED = 64,          /* messages whose kinds are named */
 };
 
 /* ---- one PE --------------------------------------------------------------------------------- */
+
+/* What is queued, each kind once: a job that goes in circles is told by it. */
+static void describe_queue(struct pe *pe, struct csd_told *to, size_t queued)
+{
+	const struct cmi_msg *some[QUEUE_NAMED];
+	const size_t n = csd_queue_some(pe, some, QUEUE_NAMED);
+	char kinds[320] = "", kind[160];
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		csd_message_kind(pe, some[i], kind, sizeof kind);
+		if (!strstr(kinds, kind) && used + strlen(kind) + 3 < sizeof kinds)
+			used += (size_t)sprintf(kinds + used, "%s%s", used ? ", " : ": ", kind);
+	}
+	csd_tell(to, NULL, "%s queued%s", csd_plural(queued, "message is", "messages are").text, kinds);
+}
 
 static void describe_scheduler(struct pe *pe, struct csd_told *to)
 {
@@ -24,7 +41,7 @@ static void describe_scheduler(struct pe *pe, struct csd_told *to)
 	const size_t timers = pe->n_timers - (pe->id == 0); /* PE 0 has one for the report */
 
 	if (queued && !csd_at_rest(pe))
-		csd_tell(to, NULL, "%s queued", csd_plural(queued, "message is", "messages are").text);
+		describe_queue(pe, to, queued);
 	if (timers && !csd_at_rest(pe))
 		csd_tell(to, NULL, "%s set", csd_plural((uint64_t)timers, "timer is", "timers are").text);
 	if (held)
