@@ -168,7 +168,7 @@ def table():
                     r'chard:   busy, % +[0-9.]+ +[0-9.]+ +[0-3] +[0-9.]+ +[0-3]',
                     rf'chard:   Cell::hop +{8 * CALLS} +[0-9.]+ [num]?s +[0-9.]+ [num]?s +[0-9.]+ [num]?s +[0-3]',
                     r'chard:   between nodes: \d+ messages, [0-9.]+ k?B; most from node [01] to node [01]: .*',
-                    r'chard:   channels: puts by memory \d+, .*, waited longest [0-9.]+ [num]?s',
+                    r'chard:   channels: puts by memory \d+, .*, waited [0-9.]+ [num]?s \(all added up\), waited longest [0-9.]+ [num]?s',
                     r'chard:   elements of Brief: created 8, destroyed 8'):
         check(len(re.findall(f'^{pattern}$', done.stderr, re.MULTILINE)) == 1, pattern, done.stderr)
     print('ok the table has a line for each quantity')

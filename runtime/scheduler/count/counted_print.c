@@ -278,8 +278,9 @@ static void print_numbers(const struct report *r)
 			continue;
 		fprintf(r->f, "chard:   %s:", r->k->numbers[i].group);
 		for (int j = i; j < next; j++)
-			fprintf(r->f, "%s %s %s", j > i ? "," : "", r->k->numbers[j].name,
-				text_of((double)total(r, j), r->k->numbers[j].unit).s);
+			fprintf(r->f, "%s %s %s%s", j > i ? "," : "", r->k->numbers[j].name,
+				text_of((double)total(r, j), r->k->numbers[j].unit).s,
+				r->k->numbers[j].unit == COUNT_TICKS ? " (all added up)" : "");
 		fputc('\n', r->f);
 	}
 }
