@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Below 256 ns a block saves little. */
-enum { SHORTER_LEAST_NS = 256, ITEM_CHARS = 24, MATRIX_MOST = 128 };
+enum { SHORTER_LEAST_NS = 256, ITEM_CHARS = 24, MATRIX_MOST = 128, STAYS_MOST = 10000 };
 
 extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_data_js[], page_data_js_end[],
 	page_words_js[], page_words_js_end[], page_timeline_js[], page_timeline_js_end[], page_panels_js[],
@@ -157,6 +157,46 @@ static void print_sent(FILE *f, const struct job *j)
 	free(m.cells);
 }
 
+/* Stays that no picture would show are left out: the path goes straight on to the next one. */
+static size_t count_stays(const struct path *path, int64_t shortest)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path->n; i++)
+		n += path->stays[i].until - path->stays[i].from >= shortest;
+	return n;
+}
+
+static void print_path(FILE *f, const struct sums *sums)
+{
+	const char *comma = "";
+	int64_t shortest = 0;
+	struct path path;
+
+	path_find(sums, &path);
+	while (count_stays(&path, shortest) > STAYS_MOST)
+		shortest = 2 * shortest + 1;
+	fprintf(f, "\"path\":{\"run\":%" PRId64 ",\"way\":%" PRId64 ",\"gap\":%" PRId64
+		",\"messages\":%" PRIu64 ",\"stays\":[", path.run, path.way, path.gap, path.n_messages);
+	for (size_t i = path.n; i-- > 0;) {
+		const struct path_stay *s = &path.stays[i];
+
+		if (s->until - s->from < shortest)
+			continue;
+		fprintf(f, "%s[%d,%" PRId64 ",%" PRId64 "]", comma, s->pe, s->from, s->until);
+		comma = ",\n";
+	}
+	fputs("],\"entries\":[", f);
+	comma = "";
+	for (size_t i = 0; i < sums->n_entries; i++)
+		if (path.by_entry[i]) {
+			fprintf(f, "%s[%zu,%" PRId64 "]", comma, i ? SPAN_KINDS + i : SPAN_PUT, path.by_entry[i]);
+			comma = ",";
+		}
+	fputs("]},\n", f);
+	path_free(&path);
+}
+
 static void print_left_out(FILE *f, const struct page_left_out *o)
 {
 	fprintf(f, "\"left_out\":{\"shorter\":%" PRId64 ",\"bars\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"arrows\":%"
@@ -189,6 +229,7 @@ static void print_job(FILE *f, const struct job *j, const struct page_names *nam
 	print_names(f, j, names, any);
 	print_pes(f, j, &sums);
 	print_grains(f, &sums);
+	print_path(f, &sums);
 	print_sent(f, j);
 	fputs("}\n", f);
 	sums_free(&sums);

@@ -2,10 +2,6 @@
 /*
  * summary.c: a trace as text: how busy each PE was, how long each entry method took and with what
  * distribution, the traffic between PEs, and the critical path.
- *
- * The critical path is followed backward from its end, the last span: from each span to what it
- * waited for. That is its message, if the PE was idle when that arrived, and the path continues in
- * the sender at the time of sending; else it is the PE's previous span.
  */
 #include "sums.h"
 
@@ -159,74 +155,11 @@ static void print_matrix(const struct job *j, FILE *f)
 
 /* ---- the critical path ---------------------------------------------------------------------------------- */
 
-/* The last span that began at or before this time; -1: none. */
-static int64_t top_at(const struct pe_sum *p, int64_t ns)
-{
-	int64_t low = -1, high = (int64_t)p->n;
-
-	while (high - low > 1) {
-		int64_t mid = low + (high - low) / 2;
-
-		if (p->tops[mid].start <= ns)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-struct path {
-	int64_t run, way, gap;           /* ns in handlers, in messages, in between */
-	uint64_t n_messages, n_steps;
-	int64_t *by_entry;               /* [n_entries]; 0: puts, and the runtime's handlers */
-};
-
-static void find_path(const struct sums *t, struct path *path)
-{
-	int pe = -1;
-	int64_t i = -1, until = 0;
-
-	for (int p = 0; p < t->j->n_pes; p++)
-		if (t->pes[p].n && t->pes[p].tops[t->pes[p].n - 1].end > until) {
-			pe = p;
-			i = (int64_t)t->pes[p].n - 1;
-			until = t->pes[p].tops[i].end;
-		}
-	/* Each step goes back in time, or to a span with a lower number. */
-	while (pe >= 0 && i >= 0) {
-		const struct top *s = &t->pes[pe].tops[i];
-		uint32_t number = t->j->pes[pe].message[s->record];
-		int64_t before = i ? s[-1].end : 0, ran = until > s->start ? until - s->start : 0;
-
-		path->run += ran;
-		path->n_steps++;
-		path->by_entry[s->kind == SPAN_ENTRY && s->what < t->n_entries ? s->what : 0] += ran;
-		if (number) {
-			const struct message *m = &t->j->messages[number - 1];
-			const struct pe_trace *from = &t->j->pes[m->from];
-			int64_t sent = record_ns(t->j, from, record_at(from, m->sent));
-			int64_t at = top_at(&t->pes[m->from], sent);
-
-			if (sent > before && at >= 0 && (m->from != pe || at < i)) {
-				path->way += s->start - sent;
-				path->n_messages++;
-				pe = m->from;
-				i = at;
-				until = sent;
-				continue;
-			}
-		}
-		path->gap += s->start - before;
-		until = before;
-		i--;
-	}
-}
-
 static void print_path(const struct sums *t, FILE *f)
 {
-	struct path path = { .by_entry = need(calloc(t->n_entries, sizeof(int64_t))) };
+	struct path path;
 
-	find_path(t, &path);
+	path_find(t, &path);
 	print_time(f, "\ncritical path: %s", path.run + path.way + path.gap);
 	print_time(f, "; %s in handlers", path.run);
 	print_time(f, ", %s in", path.way);
@@ -237,7 +170,7 @@ static void print_path(const struct sums *t, FILE *f)
 			print_time(f, "%16s  ", path.by_entry[i]);
 			fprintf(f, "%s\n", i ? sums_entry_name(t, i) : "(functions of puts, the runtime)");
 		}
-	free(path.by_entry);
+	path_free(&path);
 }
 
 void write_summary(const struct job *j, FILE *f)

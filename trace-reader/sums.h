@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sums.h: a trace in numbers: the time of each PE and of each entry, durations of entries, and the
- * traffic between PEs. Its owner calls sums_free, and free for a matrix.
+ * traffic between PEs, and the critical path. Its owner calls sums_free, path_free, and free for a
+ * matrix.
  */
 #ifndef SUMS_H
 #define SUMS_H
@@ -57,5 +58,22 @@ struct matrix {
 };
 
 struct matrix sums_matrix(const struct job *j, int most);
+
+/** The critical path (path.c), from its end to its beginning. */
+struct path_stay {
+	int pe;
+	int64_t from, until;
+};
+
+struct path {
+	int64_t run, way, gap;           /* ns in handlers, in messages, between handlers of one PE */
+	uint64_t n_messages;
+	int64_t *by_entry;               /* [n_entries]; 0: puts, and the runtime's handlers */
+	struct path_stay *stays;
+	size_t n, cap;
+};
+
+void path_find(const struct sums *t, struct path *path);
+void path_free(struct path *path);
 
 #endif

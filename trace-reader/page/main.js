@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // main.js: what mouse and keys do, and what the page says in words.
 
+const USE_LEAST = 92;             // pixels of the canvas of utilisation
+
 const byId = id => document.getElementById(id);
 const timeline = byId('timeline');
 
@@ -16,7 +18,16 @@ function redraw() {
 	due = true;
 }
 
+// With few PEs the bars leave room below; utilisation takes it, most of it.
+function shareHeight() {
+	const use = byId('use'), all = use.clientHeight + timeline.clientHeight;
+	const lanes = rows.reduce((n, r) => n + Math.max(1, r.lanes.length), 0);
+	const bars = AXIS + lanes * LANE_MOST + rows.length * (STRIP + ROW_GAP) + ROW_GAP;
+	use.style.height = `${Math.max(USE_LEAST, Math.min(all * 0.6, all - bars))}px`;
+}
+
 function draw() {
+	shareHeight();
 	drawTimeline();
 	drawUse();
 	drawOverview();
@@ -248,6 +259,12 @@ function toggleArrows() {
 	redraw();
 }
 
+function togglePath() {
+	shown.path = !shown.path;
+	byId('path').setAttribute('aria-pressed', shown.path);
+	redraw();
+}
+
 // ---- keys ------------------------------------------------------------------------------------------------------------
 
 const keys = {
@@ -256,7 +273,7 @@ const keys = {
 	'+': () => zoom(1 / 1.5), '=': () => zoom(1 / 1.5), '-': () => zoom(1.5),
 	0: () => show(0, job.end), Home: () => show(0, job.end),
 	'.': () => step(1), ',': () => step(-1), j: () => otherRow(1), k: () => otherRow(-1),
-	f: followArrow, z: zoomToChosen, a: toggleArrows, Escape: () => choose(null),
+	f: followArrow, z: zoomToChosen, a: toggleArrows, p: togglePath, Escape: () => choose(null),
 	'?': () => byId('keys').showModal(),
 };
 
@@ -271,6 +288,7 @@ function setUpKeys() {
 	byId('zoom-out').onclick = keys['-'];
 	byId('zoom-all').onclick = keys[0];
 	byId('arrows').onclick = toggleArrows;
+	byId('path').onclick = togglePath;
 	byId('help').onclick = keys['?'];
 }
 
@@ -381,6 +399,14 @@ function sayHead() {
 	byId('warning').hidden = !lost.length;
 }
 
+function sayPath() {
+	const p = job.path, all = p.run + p.way + p.gap;
+	const parts = [...p.entries].sort((a, b) => b[1] - a[1]).filter(e => e[1] * 100 >= all).slice(0, 8);
+	byId('path-facts').textContent = `${showTime(all)}: ${showTime(p.run)} in handlers, ${showTime(p.way)} in ` +
+		`${some(p.messages, 'message')}, ${showTime(p.gap)} between handlers of one PE. ` +
+		parts.map(([name, ns]) => `${nameOf(name)} ${showTime(ns)}`).join(', ');
+}
+
 async function start() {
 	chooseColours();
 	sayHead();
@@ -388,6 +414,7 @@ async function start() {
 	findDimensions();
 	listed = [...job.grains].sort((a, b) => b.own - a.own);
 	fillLegend();
+	sayPath();
 	setUpMatrix();
 	setUpKeys();
 	setUpTimeline();

@@ -5,13 +5,13 @@
 // pixel is not drawn one by one: the longest bar of a pixel gives its colour.
 
 const GUTTER = 86, RIGHT = 12, AXIS = 24;
-const LANE_MOST = 30, LANE_LEAST = 5, STRIP = 11, STRIP_FROM_LANE = 12, ROW_GAP = 7;
+const LANE_MOST = 44, LANE_LEAST = 5, STRIP = 11, STRIP_FROM_LANE = 12, ROW_GAP = 7;
 const LABEL_FROM = 22;            // pixels of a bar that may have a label
 const ARROWS_MOST = 3000, HEADS_MOST = 400;
 const NEAR = 4;                   // pixels between the pointer and what it means
 
 const view = { from: 0, to: 1, top: 0 };
-const shown = { arrows: true, chosen: null, pointed: null, name: NONE };
+const shown = { arrows: true, path: false, chosen: null, pointed: null, name: NONE };
 const counts = { bars: 0, arrows: 0, drawnArrows: 0, labels: 0, moments: 0 };
 
 // A canvas with one unit per CSS pixel, as large as it is shown.
@@ -316,6 +316,25 @@ function drawEmphasis(g, it) {
 	g.strokeRect(x - 1, yOf(it.row, it.depth) - 1, Math.max(2, right - x) + 1, barHeight() + 2);
 }
 
+// ---- the critical path -----------------------------------------------------------------------------------
+
+// Along the upper edge of the bars, from PE to PE where it is in a message.
+function drawPath(g) {
+	g.strokeStyle = colours.path;
+	g.lineWidth = 3;
+	g.beginPath();
+	let before = null;
+	for (const [pe, from, until] of job.path.stays) {
+		const y = yOf(rowOfPe.get(pe), 0) - 1, left = [xOf(Math.max(from, view.from)), y], right = [xOf(Math.min(until, view.to)), y];
+		if (before && before.until <= view.to && from >= view.from)
+			traceLine(g, [[xOf(before.until), before.y], [xOf(from), y]]);
+		if (from <= view.to && until >= view.from)
+			traceLine(g, [left, right]);
+		before = { until, y };
+	}
+	g.stroke();
+}
+
 // ---- around it -----------------------------------------------------------------------------------------
 
 const TICKS_APART = 100;
@@ -395,6 +414,8 @@ function drawTimeline() {
 		drawMoments(g, r);
 	}
 	drawArrows(g);
+	if (shown.path)
+		drawPath(g);
 	g.restore();
 	drawNames(g);
 	drawAxis(g);

@@ -85,7 +85,8 @@ const colours = { of: [], label: [] };
 
 function chooseColours() {
 	const style = getComputedStyle(document.documentElement);
-	for (const name of ['ground', 'panel', 'ink', 'quiet', 'line', 'row', 'idle', 'runtime', 'mark', 'focus', 'arrow'])
+	for (const name of ['ground', 'panel', 'ink', 'quiet', 'line', 'row', 'idle', 'runtime', 'mark', 'focus', 'arrow',
+		'path'])
 		colours[name] = style.getPropertyValue(`--${name}`).trim();
 	const fixed = { put: PUT_COLOUR, idle: colours.idle, handler: colours.runtime };
 	const isEntry = n => n[0] === 'entry' && n[1] !== '?', chares = new Set(job.names.filter(isEntry).map(chareOfName));
