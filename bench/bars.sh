@@ -42,7 +42,7 @@ fine-inline-instructions 75
 fine-values-instructions 72
 fine-section-instructions 134
 fine-calls-instructions 610
-fine-count-instructions 1080
+fine-count-instructions 800
 fine-set-instructions 675
 array-barrier-instructions 115
 array-allreduce-instructions 222

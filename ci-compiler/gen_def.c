@@ -224,11 +224,28 @@ static void fill_payload(struct ci_out *o, const struct ci_chare *c, const struc
 	ci_put(o, ");\n");
 }
 
+/* [count]: calls that wait for each other are many, so the stub makes the usual one itself. */
+static void open_here_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	send_head(o, "void ck_send", c, e);
+	ci_put(o, "\tvoid *ck_m = CkGen_isHere(ck_id, ck_x) ?\n"
+	       "\t\t\tCkGen_openHere(ck_id, ck_x, %d%s, %s, 0) : NULL;\n\n"
+	       "\tif (ck_m == NULL) {\n\t\tck_open_%s_%s(ck_id, ck_x", e->number, gen_seen(e),
+	       e->params == NULL ? "0" : ci_fmt(o->ci, "sizeof(struct ck_args_%s_%s)", c->name, e->name),
+	       c->name, e->name);
+	gen_args(o, e, ", ");
+	ci_put(o, ");\n\t\treturn;\n\t}\n");
+	fill_payload(o, c, e, "ck_m");
+	ci_put(o, "}\n\n");
+}
+
 /* For gen_opens: a call of one element without options queues the message first and fills it
  * then. */
 static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	send_head(o, "void ck_send", c, e);
+	const bool counted = (e->attrs & CI_COUNT) != 0;
+
+	send_head(o, counted ? "static __attribute__((noinline)) void ck_open" : "void ck_send", c, e);
 	inline_call(o, c, e, true);
 	ci_put(o, "\tconst CkGenOpen ck_c = CkGen_open(&ck_chare_%s, ck_id, ck_x, %d%s, ", c->name,
 		e->number,
@@ -239,6 +256,8 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 		ci_put(o, "0);\n\n");
 	fill_payload(o, c, e, "ck_c.payload");
 	ci_put(o, "\tif (ck_c.away)\n\t\tCkGen_close(ck_c);\n}\n\n");
+	if (counted)
+		open_here_stub(o, c, e);
 }
 
 /* The arguments of CkGen_itemKind, except the entry. */
@@ -619,6 +638,18 @@ static const char *entry_least(struct ci *ci, const struct ci_chare *c, const st
 	       ci_fmt(ci, "CKGEN_HEAD + sizeof(struct ck_args_%s_%s)", c->name, e->name);
 }
 
+/* Who takes the calls of an entry, if one attribute alone says so. */
+static const char *taker(const struct ci_entry *e)
+{
+	const bool counts = (e->attrs & CI_COUNT) && !gen_is_set(e);
+	const bool others = (e->attrs & (CI_THREADED | CI_SYNC | CI_WHEN)) || gen_count_nocopy(e) != 0 ||
+			    gen_has_pup(e);
+
+	if (others || counts + (e->body != NULL) + (e->awaited != NULL) != 1)
+		return "CKGEN_TAKER_ANY";
+	return counts ? "CKGEN_TAKER_COUNT" : e->body != NULL ? "CKGEN_TAKER_BODY" : "CKGEN_TAKER_WHEN";
+}
+
 /* The text of the condition, for reports about calls that wait. */
 static void entry_condition(struct ci_out *o, const struct ci_entry *e)
 {
@@ -651,7 +682,7 @@ static void entry_row(struct ci_out *o, const struct ci_chare *c, const struct c
 	       function(o->ci, e->attrs & CI_WHEN, "ck_when", c, e),
 	       function(o->ci, gen_count_nocopy(e) != 0, "ck_ncpy", c, e),
 	       message ? ci_fmt(o->ci, "&ck_type_%s", e->answer.text) : "NULL");
-	ci_put(o, "\t %s, %s, %s,\n", entry_least(o->ci, c, e), gen_fits(o->ci, c, e),
+	ci_put(o, "\t %s, %s, %s, %s,\n", entry_least(o->ci, c, e), taker(e), gen_fits(o->ci, c, e),
 	       function(o->ci, gen_has_came(c, e), "ck_came", c, e));
 	entry_condition(o, e);
 	ci_put(o, " %s},\n", function(o->ci, e->attrs & CI_COUNT, "&ck_counted", c, e));

@@ -916,7 +916,13 @@ static void counted_run(struct ci_out *o, const struct ci_chare *c, const struct
 	const char *type = counted_type(o->ci, c, e);
 
 	trampoline_head(o, "call", c, e);
-	ci_put(o, "\tconst CkGenRound *ck_r = (const CkGenRound *)ck_m;\n\n");
+	ci_put(o, "\tCkGenRound *ck_r = (CkGenRound *)ck_m;\n");
+	if (type != NULL && !gen_takes_message(e))
+		ci_put(o, "\t%s *ck_to = (%s *)ck_r->calls;\n\n"
+		       "\tfor (void *ck_p = NULL; (ck_p = CkGen_nextCounted(ck_r)) != NULL; ck_to++)\n"
+		       "\t\tck_unpack_%s_%s(ck_to, ck_p);\n", type, type, c->name, e->name);
+	else
+		ci_put(o, "\n");
 	ci_put(o, "\t%s_on_%s((%s *)ck_self, ck_r->number, ck_r->n", c->name, e->name, c->name);
 	if (type != NULL)
 		ci_put(o, ", (%s%s *)ck_r->calls", gen_takes_message(e) ? "" : "const ", type);
@@ -955,8 +961,9 @@ static void counted(struct ci_out *o, const struct ci_chare *c, const struct ci_
 		ci_put(o, "CKGEN_HEAD + (int)offsetof(struct ck_args_%s, %s), ", x, e->round->name);
 	else
 		ci_put(o, "CKGEN_REFNUM_AT, ");
-	ci_put(o, "%s, %s\n};\n\n", type != NULL ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
-	       type != NULL ? ci_fmt(o->ci, "sizeof(%s)", type) : "0");
+	ci_put(o, "%s, %s\n};\n\n", gen_takes_message(e) ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
+	       type == NULL ? "0" :
+	       ci_fmt(o->ci, gen_takes_message(e) ? "2 * sizeof(%s)" : "sizeof(%s)", type));
 }
 
 /* Print the trampoline, which takes the payload and calls the handler. */

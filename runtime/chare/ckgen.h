@@ -58,6 +58,9 @@ enum {
 				    * attributes */
 };
 
+/** Who takes the calls of an entry that has one attribute. ANY: delivery looks at all of them. */
+enum { CKGEN_TAKER_ANY, CKGEN_TAKER_WHEN, CKGEN_TAKER_BODY, CKGEN_TAKER_COUNT, CKGEN_TAKERS };
+
 /** Whether `payload`, of `bytes` bytes, is valid for the type or the entry: everything found by an
  * offset or a length lies within it. Called for calls from other processes. */
 typedef bool (*CkGenFits)(const void *payload, size_t bytes);
@@ -110,19 +113,27 @@ typedef struct CkGenCount {
 	int (*count)(const void *self, int number); /* n of the round; by CkGen_count */
 	int number_at;             /* offset of the call's number in the message; CKGEN_REFNUM_AT: it is
 				    * the reference number */
-	CkGenCall take;            /* write a call's parameters to `self`, an X_f_call; of a message entry
-				    * a pointer to the message. NULL: there is nothing to write */
-	size_t bytes;              /* of what it writes */
+	CkGenCall take;            /* of a message entry: write a pointer to the message to `self`; else
+				    * NULL */
+	size_t bytes;              /* for each call: of the X_f_call that the handler gets; of messages two
+				    * pointers, of which the second one is the runtime's */
 } CkGenCount;
 
 /** The calls of a round, for its handler. */
 typedef struct CkGenRound {
 	int number, n;
-	void *calls;               /* [n], each as `take` writes it */
+	void *calls;               /* [n]: of messages what `take` wrote; of values memory for them */
+	const void *first;         /* of values: the calls as they have come */
 } CkGenRound;
 
-/** n, which is that of a round of this entry. Aborts if it is no count. */
-int CkGen_count(const void *self, int entry, int number, long long n);
+/** Abort: n is no count. */
+int CkGen_noCount(const void *self, int entry, int number, long long n);
+/** n, which is that of a round of this entry. */
+static inline int CkGen_count(const void *self, int entry, int number, long long n)
+{
+	return __builtin_expect(n > 0 && n <= INT32_MAX, 1) ? (int)n :
+							      CkGen_noCount(self, entry, number, n);
+}
 
 /** An entry method. Aligned, so that its size is a power of two: each call finds its entry by a
  * shift. */
@@ -146,6 +157,7 @@ typedef struct __attribute__((aligned(16))) CkGenEntry {
 	const CkGenMessage *reply; /* reply_message: its type */
 	uint32_t least;            /* bytes of a plain call, head included: values only, no attributes that
 				    * delivery must check. UINT32_MAX: there are none; `fits` tells */
+	uint32_t taker;            /* CKGEN_TAKER_* */
 	CkGenFits fits;            /* of other calls; NULL: no parameters */
 	CkGenCall came;            /* `call` for a plain call from another process with more than values:
 				    * checks `fits`, and calls CkGen_misfit if false. NULL: only with delivery */
@@ -260,6 +272,17 @@ enum {
 	CKGEN_LARGE = CKGEN_FINE,  /* bytes: an array of this size or more begins on a cache line ... */
 	CKGEN_LARGE_PUT = 256,     /* ... in a call of a [channel] entry */
 };
+
+/** The parameters of the round's next call; NULL: there is none. */
+static inline void *CkGen_nextCounted(CkGenRound *round)
+{
+	const void *call = round->first;
+
+	if (call == NULL)
+		return NULL;
+	round->first = *(const void *const *)call;
+	return (char *)(uintptr_t)call + CKGEN_HEAD;
+}
 
 size_t CkGen_classAbove(size_t size);
 void *CkGen_allocClass(size_t size, size_t size_class);

@@ -305,6 +305,28 @@ static inline void csd_msg_free(struct pe *pe, struct cmi_msg *m)
 	pe->pool.free[m->size_class] = m;
 }
 
+/** The same for messages that are linked by `next`; NULL ends the list. Mostly all are of this PE
+ * and of one size, and go to the free ones as they are linked. */
+static inline void csd_msg_free_list(struct pe *pe, struct cmi_msg *first)
+{
+	struct cmi_msg *m = first, *last = first;
+
+	if (CSD_LIKELY(!((first->owner ^ pe->pool.owner) & csd_owner_mask()))) {
+		for (; m && m->owner == first->owner; m = m->next) {
+			csd_poison(m);
+			last = m;
+		}
+		last->next = pe->pool.free[first->size_class];
+		pe->pool.free[first->size_class] = first;
+	}
+	while (CSD_UNLIKELY(m != NULL)) {
+		struct cmi_msg *next = m->next;
+
+		csd_msg_free(pe, m);
+		m = next;
+	}
+}
+
 /* From now on the message is under way, for quiescence. */
 static inline void csd_count_sent(struct pe *pe, struct cmi_msg *m)
 {

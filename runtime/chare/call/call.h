@@ -102,10 +102,10 @@ struct call_node {
 	/** wait/: a handler of an element that has a record there (OBJ_EXTRA) has ended on the PE's own
 	 * stack. */
 	void (*behind)(struct pe *pe, struct ck_obj *obj);
-	/** wait/: a call has come of an entry that a `when` waits for, without other attributes. */
-	void (*awaited)(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
-	/** wait/: the same for an entry that has a body. */
-	void (*body)(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+	/** By CkGenEntry.taker: a call has come of an entry that has one attribute, and is not shared.
+	 * Set by the rooms whose attribute it is. */
+	void (*takers[CKGEN_TAKERS])(struct pe *pe, struct ck_obj *obj, struct ck_env *env,
+				     const CkGenEntry *e);
 	const struct call_newborns *newborns; /* place/; NULL without that room */
 	/** section/: a copy of a multicast is delivered to an element here. NULL without that room. */
 	void (*copy_began)(struct pe *pe, CkSection section, int root, uint64_t no);
@@ -130,6 +130,8 @@ bool element_runs(struct pe *pe, struct ck_env *env);
 
 /** Deliver a call to this object, whatever attributes the entry has. */
 void deliver_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
+/** The same for a call that is checked and not packed: the default of call_node.takers. */
+void deliver_attributed(struct pe *pe, struct ck_obj *obj, struct ck_env *env, const CkGenEntry *e);
 /** Before one message goes to several elements: the handler, if the call needs nothing else,
  * whatever the element. NULL: use deliver_to. */
 CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_env *env);

@@ -100,9 +100,17 @@ static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_MAIN, .names = CK_NAMES_ENTRY, .send = send_to_main, .give = give_main },
 };
 
+static int call_node_start(struct node *node)
+{
+	for (int i = 0; i < CKGEN_TAKERS; i++)
+		call_node_of(node)->takers[i] = deliver_attributed;
+	return 0;
+}
+
 const struct ck_part call_part = {
 	.name = "call",
 	.number = PART_CALL,
+	.node_start = call_node_start,
 	.node_bytes = sizeof(struct call_node),
 	.pe_bytes = sizeof(struct bcast_pe),
 	.coll_bytes = sizeof(struct call_coll),

@@ -407,40 +407,26 @@ static inline __attribute__((always_inline)) bool runs_by_table(struct pe *pe, s
 	return true;
 }
 
-/* By the part whose only attribute the entry has. */
-static inline void taken_alone(struct pe *pe, uint32_t flag, struct ck_obj *obj, struct ck_env *env)
+void deliver_attributed(struct pe *pe, struct ck_obj *obj, struct ck_env *env, const CkGenEntry *e)
 {
-	ck_node_of(pe->node)->takers[CK_TAKES_CALL].alone[__builtin_ctz(flag)](pe, obj, env, false);
-}
-
-static __attribute__((noinline)) void deliver_attributed(struct pe *pe, struct ck_obj *obj,
-							 struct ck_env *env)
-{
+	(void)e;
 	deliver_checked(pe, obj, env, false);
 }
 
-/* A plain call to an entry with attributes, of an element that is found by its place. Its only flag
- * says that delivery must look at these. Mostly a `when` waits for the call, or it begins a
- * body. */
+/* A plain call to an entry with attributes, of element `at` of those here. Its only flag says that
+ * delivery must look at these. Mostly the entry has one attribute, and the room that takes the call
+ * needs no look at the others. */
 static inline __attribute__((always_inline)) bool runs_by_attribute(struct pe *pe,
 								    struct collection *c,
-								    struct ck_env *env)
+								    struct ck_env *env, uint64_t at)
 {
-	const uint64_t at = env->place - c->first;
 	const uint32_t entry = env->call ^ CKGEN_SEEN;
 
-	if (at >= c->n_here || entry >= c->n_entries)
+	if (CSD_UNLIKELY(entry >= c->n_entries))
 		return false;
-	const uint32_t special = c->entries[entry].flags & CKGEN_SPECIAL;
+	const CkGenEntry *e = &c->entries[entry];
 
-	if (CSD_LIKELY(special == CKGEN_AWAITED))
-		call_node_of(pe->node)->awaited(pe, c->elems[at], env);
-	else if (special == CKGEN_BODY)
-		call_node_of(pe->node)->body(pe, c->elems[at], env);
-	else if (special == CKGEN_COUNT)
-		taken_alone(pe, CKGEN_COUNT, c->elems[at], env);
-	else
-		deliver_attributed(pe, c->elems[at], env);
+	call_node_of(pe->node)->takers[e->taker](pe, c->elems[at], env, e);
 	return true;
 }
 
@@ -451,10 +437,11 @@ static __attribute__((noinline)) void element_arrived_otherwise(struct pe *pe, s
 		element_arrived_slow(pe, c, env);
 }
 
-static __attribute__((noinline)) void element_arrived_by_table(struct pe *pe, struct collection *c,
-							       struct ck_env *env)
+static __attribute__((noinline)) void element_arrived_attributed(struct pe *pe,
+								 struct collection *c,
+								 struct ck_env *env, uint64_t at)
 {
-	if (!runs_by_attribute(pe, c, env))
+	if (!runs_by_attribute(pe, c, env, at))
 		element_arrived_otherwise(pe, c, env);
 }
 
@@ -472,16 +459,64 @@ static bool params_fit(const struct collection *c, const struct ck_env *env)
 static __attribute__((noinline)) void element_came_by_table(struct pe *pe, struct collection *c,
 							    struct ck_env *env)
 {
-	if ((env->call & ~(uint32_t)CKGEN_SEEN) < c->n_entries && params_fit(c, env) &&
-	    (runs_by_attribute(pe, c, env) || runs_by_table(pe, c, env)))
+	if (env->call < c->n_entries && params_fit(c, env) && runs_by_table(pe, c, env))
 		return;
 	csd_check(pe, &env->head);
 	element_arrived_slow(pe, c, env);
 }
 
+/* The same for an entry whose only attribute is one that says who takes the call. Such entries have
+ * no parameters that are checked otherwise than by `fits`, unless they take message objects. */
+static bool params_fit_taker(const struct collection *c, uint32_t entry, const struct ck_env *env)
+{
+	const CkGenEntry *e = &c->type->entries[entry];
+
+	return e->taker && !(e->flags & CKGEN_MESSAGE) && env->head.size >= sizeof *env &&
+	       (!e->fits || e->fits(env + 1, env->head.size - sizeof *env));
+}
+
+static __attribute__((noinline)) void element_came_attributed(struct pe *pe, struct collection *c,
+							      struct ck_env *env, uint64_t at)
+{
+	const uint32_t entry = env->call ^ CKGEN_SEEN;
+
+	if (entry >= c->n_entries || !params_fit_taker(c, entry, env) ||
+	    !runs_by_attribute(pe, c, env, at))
+		element_came_by_table(pe, c, env);
+}
+
+static inline __attribute__((always_inline)) void arrived_in(struct pe *pe, struct collection *c,
+							     struct ck_env *env)
+{
+	const uint64_t at = env->place - c->first;
+
+	if (CSD_UNLIKELY(at >= c->n_here))
+		element_arrived_otherwise(pe, c, env);
+	else if (CSD_UNLIKELY(env->call >= c->n_entries))
+		element_arrived_attributed(pe, c, env, at);
+	else
+		run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
+}
+
+static __attribute__((noinline)) void arrived_elsewhere(struct pe *pe, struct ck_env *env)
+{
+	arrived_in(pe, coll_get(pe, env->coll), env);
+}
+
 /* Two comparisons replace all checks. n_here is 0 while the elements do not exist or must be looked
  * up. A `call` with any flag is larger than every entry's number. Other special cases (entries with
  * attributes, elements that come and go) set n_here or n_entries to 0. */
+void element_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	struct ck_env *env = (struct ck_env *)m;
+	struct collection *c = ck_of(pe)->last;
+
+	if (CSD_LIKELY(c->id == env->coll))
+		arrived_in(pe, c, env);
+	else
+		arrived_elsewhere(pe, env);
+}
+
 static inline bool runs_by_place(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	uint64_t at = env->place - c->first;
@@ -490,15 +525,6 @@ static inline bool runs_by_place(struct pe *pe, struct collection *c, struct ck_
 		return false;
 	run_and_free(pe, c->elems[at], env->call, c->entries[env->call].call, env);
 	return true;
-}
-
-void element_arrived(struct pe *pe, struct cmi_msg *m)
-{
-	struct ck_env *env = (struct ck_env *)m;
-	struct collection *c = coll_get(pe, env->coll);
-
-	if (CSD_UNLIKELY(!runs_by_place(pe, c, env)))
-		element_arrived_by_table(pe, c, env);
 }
 
 bool element_runs(struct pe *pe, struct ck_env *env)
@@ -514,8 +540,10 @@ void element_came(struct pe *pe, struct cmi_msg *m)
 	uint64_t at = env->place - c->first;
 	const CkGenEntry *e = &c->entries[env->call];
 
-	if (CSD_UNLIKELY(at >= c->n_here || env->call >= c->n_entries))
+	if (CSD_UNLIKELY(at >= c->n_here))
 		element_came_by_table(pe, c, env);
+	else if (CSD_UNLIKELY(env->call >= c->n_entries))
+		element_came_attributed(pe, c, env, at);
 	else if (CSD_LIKELY(m->size >= e->least))
 		run_and_free(pe, c->elems[at], env->call, e->call, env);
 	else if (CSD_LIKELY(e->came != NULL && m->size >= sizeof *env))

@@ -314,8 +314,9 @@ bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shar
 	return true;
 }
 
-void body_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+void body_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env, const CkGenEntry *e)
 {
+	(void)e;
 	env->head.mark = OWNER_HANDLER;
 	body_start(pe, obj, env, false);
 }

@@ -19,7 +19,7 @@ struct ck_extra {
 	uint32_t n_held;          /* calls that keep it on this PE (obj_hold) */
 	struct msg_fifo waiting;  /* calls whose condition was false, in order of arrival */
 	struct sdag *sdag;        /* NULL: no `when` and no call for one so far (sdag.c) */
-	struct round *rounds;     /* that have begun, in this order (round.c) */
+	struct rounds *rounds;    /* NULL: no call of a [count] entry so far (round.c) */
 	bool asked;               /* a message to this PE that tests `waiting` again is under way */
 	void (*end)(struct pe *pe, struct ck_obj *obj); /* called when the last thread has ended */
 	void (*leave)(struct pe *pe, struct ck_obj *obj); /* the same, for an element that moves */
@@ -32,7 +32,8 @@ struct wait_pe {
 	uint32_t n, cap;
 	struct ck_extra *spare;
 	CkGenRun *free_runs[RUN_CLASSES]; /* by size (bodies.c); linked by `behind` */
-	struct round *free_rounds;
+	struct rounds *free_rounds;
+	struct round_more *free_more;
 	struct idle_call *idle;   /* [whenidle] entry methods to call when there is nothing to do */
 	bool idle_hook;           /* the scheduler will call run_idle, or it is running */
 };
@@ -61,11 +62,24 @@ struct sdag {
 
 /** Calls of one [count] entry with the same number, until all have come (rounds/). */
 struct round {
-	struct round *next;       /* of the element */
-	uint32_t entry;
+	struct msg_fifo calls;
+	uint32_t call;            /* the calls' own word: their entry | CKGEN_SEEN; 0: no round */
 	int32_t number;
 	uint32_t n, left;         /* calls that make it, and that are still to come: at least 1 */
-	struct msg_fifo calls;
+};
+
+/** The rounds of an element. A round is in the slot of its number, or, if another one was there
+ * when it began, in `more`. Few are open at a time: mostly of one entry, with successive
+ * numbers. */
+enum { ROUNDS_SLOTS = 4 };
+struct rounds {
+	struct round slots[ROUNDS_SLOTS];
+	struct round_more *more;
+	struct rounds *next;      /* free list */
+};
+struct round_more {
+	struct round round;
+	struct round_more *next;
 };
 
 /* ---- extra.c --------------------------------------------------------------------------------- */
@@ -124,8 +138,8 @@ static inline struct sdag *sdag_of(struct pe *pe, struct ck_obj *obj)
 	return CSD_LIKELY(s != NULL) ? s : sdag_make(pe, obj);
 }
 bool sdag_takes(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
-/** The same for a call that is not shared. */
-void sdag_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** The same for a call that is not shared (call_node.takers). */
+void sdag_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env, const CkGenEntry *e);
 /** Find the first alternative at the run's position whose calls are all kept, and take them: the
  * index of its first call; -1: none. */
 int sdag_find(struct sdag *s, CkGenRun *run);
@@ -166,26 +180,36 @@ void take_params(struct pe *pe, const struct collection *c, struct ck_env *env, 
 
 /* ---- round.c --------------------------------------------------------------------------------- */
 
-/** A round without calls. The caller links it. */
-struct round *round_new(struct pe *pe, uint32_t entry, int32_t number, uint32_t n);
-/** Its calls are not in it any more. */
-static inline void round_free(struct pe *pe, struct round *r)
+static inline struct round *rounds_slot(struct rounds *s, int32_t number)
 {
-	r->next = wait_of(pe)->free_rounds;
-	wait_of(pe)->free_rounds = r;
+	return &s->slots[(uint32_t)number % ROUNDS_SLOTS];
 }
+/** The element's rounds, none yet if it has no record of them. */
+struct rounds *rounds_make(struct pe *pe, struct ck_obj *obj);
+/** The open round of this entry with this number; NULL: there is none. */
+struct round *rounds_find(struct rounds *s, uint32_t call, int32_t number);
+/** A round without calls. There must be none like it. */
+struct round *rounds_begin(struct pe *pe, struct rounds *s, uint32_t call, int32_t number,
+			   uint32_t n);
+/** It is over, and has no calls any more. */
+void rounds_end(struct pe *pe, struct rounds *s, struct round *r);
+/** All that are open, one after the other; r == NULL: the first one. NULL: there are no more. */
+struct round *rounds_next(struct rounds *s, struct round *r);
+static inline uint32_t round_entry(const struct round *r) { return r->call ^ CKGEN_SEEN; }
 /** Drop the rounds of an element, and their calls, as call_drop does; rounds_leave at the end of
  * the job. */
 void rounds_drop(struct pe *pe, struct ck_extra *x);
 void rounds_leave(struct pe *pe, struct ck_extra *x);
+/** At the end of the job: free what an element had that was on its way. */
+void rounds_dispose(struct rounds *s);
 /** At the end of the job: free the memory that was kept. */
 void rounds_trim(struct wait_pe *w);
 
 /* ---- bodies.c -------------------------------------------------------------------------------- */
 
 bool body_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
-/** The same for a plain call that is not shared. */
-void body_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env);
+/** The same for a plain call that is not shared (call_node.takers). */
+void body_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env, const CkGenEntry *e);
 bool body_on_thread(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 /** A call that has waited for buffers has them: resume the run that wants it. */
 bool body_posted(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);

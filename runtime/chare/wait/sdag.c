@@ -307,8 +307,9 @@ static __attribute__((noinline)) void arrives_among(struct pe *pe, struct sdag *
 
 /* Most alternatives are one call, and most calls find their `when` waiting. Then the call need not
  * be kept first. */
-void sdag_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env)
+void sdag_arrives(struct pe *pe, struct ck_obj *obj, struct ck_env *env, const CkGenEntry *e)
 {
+	(void)e;
 	struct sdag *s = sdag_if(pe, obj);
 	CkGenRun *run = s ? s->waiting : NULL;
 

@@ -52,8 +52,8 @@ static void wait_describe(struct pe *pe, struct csd_told *to)
 static int wait_node_start(struct node *node)
 {
 	call_node_of(node)->behind = when_test;
-	call_node_of(node)->awaited = sdag_arrives;
-	call_node_of(node)->body = body_arrives;
+	call_node_of(node)->takers[CKGEN_TAKER_WHEN] = sdag_arrives;
+	call_node_of(node)->takers[CKGEN_TAKER_BODY] = body_arrives;
 	return 0;
 }
 

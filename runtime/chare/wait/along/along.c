@@ -30,6 +30,8 @@ void obj_calls_leave(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 		return;
 	x = extra_of(pe, obj);
 	when_take(x, &k->when);
+	if (x->rounds && !rounds_next(x->rounds, NULL))
+		rounds_drop(pe, x);
 	k->sdag = x->sdag;
 	k->rounds = x->rounds;
 	x->sdag = NULL;
@@ -58,10 +60,7 @@ void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k)
 
 void obj_calls_free(struct obj_calls *k)
 {
-	for (struct round *r = k->rounds, *next; r; r = next) {
-		next = r->next;
-		free(r);
-	}
+	rounds_dispose(k->rounds);
 	free(k->sdag);
 	free(k->image);
 }

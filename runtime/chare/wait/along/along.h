@@ -11,13 +11,13 @@
 #include "../wait.h"
 
 struct sdag;
-struct round;
+struct rounds;
 
 /** The calls that wait at an element without threads, while it moves. */
 struct obj_calls {
 	struct msg_fifo when;     /* ours, as in struct ck_extra */
 	struct sdag *sdag;        /* ours: within a process */
-	struct round *rounds;     /* the same */
+	struct rounds *rounds;    /* the same */
 	void *image;              /* ours, malloc: the same as bytes, for another process (sdag_pack) */
 	size_t image_bytes;
 };

@@ -343,26 +343,26 @@ static void put_run(struct writer *w, const struct sdag *s, CkGenRun *run)
 
 static void put_round(struct writer *w, const struct round *r)
 {
-	const struct round_image i = { r->entry, r->number, r->n, r->left };
+	const struct round_image i = { round_entry(r), r->number, r->n, r->left };
 
 	image_put(w, &i, sizeof i);
 	for (const struct cmi_msg *m = r->calls.head; m; m = m->next)
 		put_call(w, (const struct ck_env *)m);
 }
 
-static void put_rounds(struct writer *w, const struct round *first)
+static void put_rounds(struct writer *w, struct rounds *s)
 {
 	struct rounds_image rounds = { 0, 0 };
 
-	for (const struct round *r = first; r; r = r->next)
+	for (struct round *r = NULL; (r = rounds_next(s, r));)
 		rounds.n++;
 	if (rounds.n)
 		image_put(w, &rounds, sizeof rounds);
-	for (const struct round *r = first; r; r = r->next)
+	for (struct round *r = NULL; (r = rounds_next(s, r));)
 		put_round(w, r);
 }
 
-static size_t image_write(const struct sdag *s, const struct round *rounds, char *to)
+static size_t image_write(const struct sdag *s, struct rounds *rounds, char *to)
 {
 	struct writer w = { to, 0 };
 	struct image image = { 0, 0 };
@@ -379,7 +379,8 @@ static size_t image_write(const struct sdag *s, const struct round *rounds, char
 	for (int e = 0; e < s->n_entries; e++)
 		for (const struct cmi_msg *m = s->kept[e].head; m; m = m->next)
 			put_call(&w, (const struct ck_env *)m);
-	put_rounds(&w, rounds);
+	if (rounds)
+		put_rounds(&w, rounds);
 	sum = to ? cmi_hash(CMI_HASH_START, to, w.bytes) : 0;
 	image_put(&w, &sum, sizeof sum);
 	return w.bytes;
@@ -390,7 +391,7 @@ static struct ck_extra *extra_in(struct pe *pe, struct ck_obj *obj)
 {
 	struct ck_extra *x = obj->extra & OBJ_EXTRA ? extra_of(pe, obj) : NULL;
 
-	if (!x || (!x->sdag && !x->rounds))
+	if (!x || (!x->sdag && !(x->rounds && rounds_next(x->rounds, NULL))))
 		return NULL;
 	sdag_of(pe, obj);
 	return x;
@@ -407,7 +408,7 @@ size_t sdag_size(struct pe *pe, struct ck_obj *obj)
 		run_prepare(pe, run);
 	for (int e = 0; e < s->n_entries; e++)
 		kept_prepare(pe, obj, &s->kept[e]);
-	for (struct round *r = x->rounds; r; r = r->next)
+	for (struct round *r = NULL; x->rounds && (r = rounds_next(x->rounds, r));)
 		kept_prepare(pe, obj, &r->calls);
 	return image_write(s, x->rounds, NULL);
 }
@@ -581,27 +582,29 @@ static void get_runs(struct reader *r, struct sdag *s, uint32_t n)
 	free(runs);
 }
 
-static struct round *get_round(struct reader *r)
+static void get_round(struct reader *r)
 {
 	const struct round_image *i = image_get(r, sizeof *i);
 	const CkGenChare *type = r->obj->coll->type;
-	struct round *round;
+	struct rounds *s = rounds_make(r->pe, r->obj);
+	const uint32_t call = i->entry | CKGEN_SEEN;
 
 	if (i->entry >= (uint32_t)type->n_entries ||
-	    !(type->entries[i->entry].flags & CKGEN_COUNT) || !i->left || i->left >= i->n)
+	    !(type->entries[i->entry].flags & CKGEN_COUNT) || !i->left || i->left >= i->n ||
+	    rounds_find(s, call, i->number))
 		image_damaged(r);
-	round = round_new(r->pe, i->entry, i->number, i->n);
+	struct round *round = rounds_begin(r->pe, s, call, i->number, i->n);
+
 	for (; round->left > i->left; round->left--)
 		msg_fifo_push(&round->calls, &get_call(r)->head);
-	return round;
 }
 
-static void get_rounds(struct reader *r, struct round **last)
+static void get_rounds(struct reader *r)
 {
 	const struct rounds_image *rounds = image_get(r, sizeof *rounds);
 
-	for (uint32_t i = 0; i < rounds->n; i++, last = &(*last)->next)
-		*last = get_round(r);
+	for (uint32_t i = 0; i < rounds->n; i++)
+		get_round(r);
 }
 
 /* It comes last. */
@@ -637,7 +640,7 @@ void sdag_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 		msg_fifo_push(&s->kept[env->entry], &env->head);
 	}
 	if (r.left)
-		get_rounds(&r, &extra_of(pe, obj)->rounds);
+		get_rounds(&r);
 	if (r.left)
 		image_damaged(&r);
 }
