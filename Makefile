@@ -272,7 +272,7 @@ MANPAGES := $(wildcard docs/man/*.1)
 BINDIR   := $(PREFIX)/bin
 SHARE    := $(PREFIX)/share/chard
 # The guide, the pages that it refers to, and the examples, in the same folders as here, so that links between them hold.
-DOCUMENTS := README.md CHANGELOG.md $(shell find docs -name '*.md' -o -name '*.png') $(shell find examples -type f)
+DOCUMENTS := README.md CHANGELOG.md $(shell find docs -name '*.md' -o -name '*.png' 2>/dev/null) $(shell find examples -type f 2>/dev/null)
 to        = $(DESTDIR)$(1)
 # Programs find libchard.so where it was installed. Below /usr the loader looks anyway, and packagers want
 # no rpath.

@@ -695,8 +695,8 @@ static void handle_while(struct ci_out *o, const char *next, const struct ci_cha
 	       next, c->name, e->name);
 }
 
-/* The loops over the calls of a batch, in which the C compiler can inline the handler: without places
- * and with them. */
+/* The loops over the calls of a batch, in which the C compiler can inline the handler: without
+ * places and with them. */
 static void handle_all(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "static const char *ck_all_%s_%s(const CkGenCalls *ck_calls)\n{\n"

@@ -57,7 +57,8 @@ static void stay(struct path *path, const struct place *at, int64_t from)
 }
 
 /* To the sender, if the span's message came after the PE's span before. */
-static bool follow_message(const struct sums *t, struct path *path, struct place *at, int64_t before)
+static bool follow_message(const struct sums *t, struct path *path, struct place *at,
+			   int64_t before)
 {
 	const struct top *s = &t->pes[at->pe].tops[at->i];
 	const uint32_t number = t->j->pes[at->pe].message[s->record];
@@ -66,7 +67,8 @@ static bool follow_message(const struct sums *t, struct path *path, struct place
 		return false;
 	const struct message *m = &t->j->messages[number - 1];
 	const struct pe_trace *from = &t->j->pes[m->from];
-	const int64_t sent = record_ns(t->j, from, record_at(from, m->sent)), i = top_at(&t->pes[m->from], sent);
+	const int64_t sent = record_ns(t->j, from, record_at(from, m->sent));
+	const int64_t i = top_at(&t->pes[m->from], sent);
 
 	if (sent <= before || i < 0 || (m->from == at->pe && i >= at->i))
 		return false;
