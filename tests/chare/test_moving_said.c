@@ -229,7 +229,7 @@ static void a_caller_that_waits_for_its_lease(void **state)
 {
 	(void)state;
 	run(WHERE_GRANT, 2);
-	is_said(" calls for Elem(0) until it hears whether it may send them straight\n");
+	is_said(" for Elem(0) until it hears whether it may send directly\n");
 }
 
 int main(void)

@@ -272,7 +272,7 @@ static void check_refused(const char *what, const char *text)
 
 	CHECK(n > 0);
 	self[n] = 0;
-	snprintf(line, sizeof line, "CK_BACKTRACE=0 %s %s 2>&1", self, what);
+	snprintf(line, sizeof line, "CK_BACKTRACE=plain %s %s 2>&1", self, what);
 	FILE *f = popen(line, "r");
 
 	CHECK(f != NULL);

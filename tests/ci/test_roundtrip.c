@@ -533,7 +533,7 @@ static void tables_say_what_the_file_says(void)
 	CHECK(strcmp(m->name, "roundtrip") == 0 && m->n_chares == 5 && m->n_readonlies == 3);
 	CHECK(m->n_initnodes == 1 && m->initnodes[0] == setup && m->n_externs == 0);
 	CHECK(m->readonlies[1].addr == table && m->readonlies[1].bytes == sizeof table);
-	CHECK(strcmp(m->readonlies[2].name, "mainProxy") == 0);
+	CHECK(strcmp(m->readonlies[2].name, "CProxy_Main mainProxy") == 0);
 	CHECK(m->chares[1]->kind == CKGEN_ARRAY && m->chares[1]->nd == 2);
 	CHECK(m->chares[1]->bytes == sizeof(Cell) && m->chares[2]->kind == CKGEN_GROUP);
 	CHECK(strcmp(m->chares[1]->entries[0].name, "Cell") == 0);

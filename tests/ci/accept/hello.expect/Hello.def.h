@@ -42,13 +42,13 @@ static const CkGenEntry ck_entries_HelloMain[] = {
 	 0, CK_NOTYPE, 0, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL, NULL,
+	 CKGEN_HEAD, CKGEN_TAKER_ANY, NULL, NULL,
 	 NULL, NULL},
 	{"Finished", ck_call_HelloMain_Finished, ck_reduced_HelloMain_Finished,
 	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL, NULL,
+	 CKGEN_HEAD, CKGEN_TAKER_ANY, NULL, NULL,
 	 NULL, NULL},
 };
 static const CkGenChare ck_chare_HelloMain = {
@@ -102,13 +102,13 @@ static const CkGenEntry ck_entries_HelloArray[] = {
 	 0, CK_NOTYPE, 0, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL, NULL,
+	 CKGEN_HEAD, CKGEN_TAKER_ANY, NULL, NULL,
 	 NULL, NULL},
 	{"PrintHello", ck_call_HelloArray_PrintHello, ck_reduced_HelloArray_PrintHello,
 	 CKGEN_NOARGS | CKGEN_REDUCTION, CK_NOTYPE, 1, 0, 0,
 	 0, NULL, NULL, 0, 0,
 	 NULL, NULL, NULL,
-	 CKGEN_HEAD, NULL, NULL,
+	 CKGEN_HEAD, CKGEN_TAKER_ANY, NULL, NULL,
 	 NULL, NULL},
 };
 static const CkGenChare ck_chare_HelloArray = {
