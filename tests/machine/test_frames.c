@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ int __wrap_frames_text(const struct frames *f, char *text, int room)
 	if (then == CRASHES)
 		raise(SIGSEGV);
 	if (then == EXITS)
-		_exit(0);
+		syscall(SYS_exit_group, 0);
 	while (then == HANGS)
 		pause();
 	return then == TELLS ? snprintf(text, (size_t)room, "two\nlines\n") : 0;
