@@ -7,6 +7,7 @@
  *   read.c          the files, mapped and checked
  *   join.c          sends and handlers joined, clocks of several hosts aligned
  *   walk.c          a PE's records as nested spans, in the order of time
+ *   sums.c, path.c  sums of PEs and entries; the critical path
  *   perfetto.c, projections.c, summary.c, html.c   writers
  *   otf2.c          one more, through libotf2; otf2_none.c where that is missing
  */

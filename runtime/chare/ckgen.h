@@ -586,8 +586,8 @@ static inline CkGenBatch *CkGen_batchOf(uint64_t id, int x, int entry, size_t by
 	return b;
 }
 /** Of a stub: C compilers may inline it in the file that includes the .def.h. C++ compilers would
- * then leave it out for other files. */
-#ifdef __cplusplus
+ * then leave it out for other files, and clang warns of what is static in it. */
+#if defined __cplusplus || defined __clang__
 #define CKGEN_INLINED
 #else
 #define CKGEN_INLINED inline
