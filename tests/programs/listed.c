@@ -222,6 +222,23 @@ void Cell_on_total(Cell *self, int tag)
 	heard(self);
 }
 
+/* Nothing is put any more, so the ends need their buffers no longer. */
+void Cell_on_leave(Cell *self)
+{
+	for (int k = 0; k < self->n_far; k++)
+		free(self->far_in[k]);
+	CkFreeMsg(self->notes[0]);
+	CkFreeMsg(self->notes[2]);
+	CkFreeMsg(self->pile[1]);
+	free(self->far_from);
+	free(self->far_to);
+	free(self->far_in);
+	free(self->far_out);
+	free(self->pile);
+	free(self->more);
+	CkContributeBarrier(self, Main_cb_left(mainProxy));
+}
+
 /* ---- the steps ------------------------------------------------------------------------------- */
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -239,6 +256,11 @@ void Main_on_done(Main *self)
 		Cell_step_all(cells, self->number);
 		return;
 	}
+	Cell_leave_all(cells);
+}
+
+void Main_on_left(Main *self)
+{
 	CkPrintf("listed: %d steps of %d cells\n", self->number, N);
 	CkExit(0);
 }
