@@ -39,7 +39,8 @@ static const char LIBRARY[] = "libdw.so.1";
 #define DW_EACH(X)                                                                                 \
 	X(dwfl_begin) X(dwfl_linux_proc_report) X(dwfl_report_end) X(dwfl_linux_proc_find_elf)     \
 	X(dwfl_standard_find_debuginfo) X(dwfl_addrmodule) X(dwfl_module_addrinfo)                 \
-	X(dwfl_module_info) X(dwfl_module_addrdie) X(dwfl_module_getsrc) X(dwfl_lineinfo)          \
+	X(dwfl_module_info) X(dwfl_module_addrdie) X(dwfl_module_nextcu) X(dwarf_haspc)            \
+	X(dwarf_getsrc_die) X(dwarf_linesrc) X(dwarf_lineno)                                       \
 	X(dwarf_getscopes) X(dwarf_getscopes_die) X(dwarf_diename) X(dwarf_tag)                    \
 	X(dwarf_attr) X(dwarf_formudata) X(dwarf_getsrcfiles) X(dwarf_filesrc)
 
@@ -183,14 +184,27 @@ static void go_to_call(Dwarf_Die *unit, Dwarf_Die *copy, struct line *l)
 	l->number = number_of(copy, DW_AT_call_line);
 }
 
+/* The debug information of an address's source file. NULL: there is none. clang writes no table of
+ * addresses, by which dwfl_module_addrdie looks. */
+static Dwarf_Die *unit_of(Dwfl_Module *module, uintptr_t look, Dwarf_Addr *bias_p)
+{
+	Dwarf_Die *unit = dw.dwfl_module_addrdie(module, look, bias_p);
+
+	if (unit)
+		return unit;
+	while ((unit = dw.dwfl_module_nextcu(module, unit, bias_p)))
+		if (dw.dwarf_haspc(unit, look - *bias_p) > 0)
+			return unit;
+	return NULL;
+}
+
 /* The functions at one address that are inlined into one another, and the line of each. false:
  * there is no debug information. */
-static bool add_inlined(struct lines *lines, Dwfl_Module *module, uintptr_t at, uintptr_t look,
+static bool add_inlined(struct lines *lines, Dwarf_Die *unit, uintptr_t at, Dwarf_Addr look,
 			struct line l)
 {
-	Dwarf_Addr bias;
-	Dwarf_Die *unit = dw.dwfl_module_addrdie(module, look, &bias), *scopes, *around;
-	int n = unit ? dw.dwarf_getscopes(unit, look - bias, &scopes) : 0;
+	Dwarf_Die *scopes, *around;
+	int n = dw.dwarf_getscopes(unit, look, &scopes);
 
 	n = n > 0 ? dw.dwarf_getscopes_die(&scopes[0], &around) : 0;
 	for (int i = 0; i < n; i++) {
@@ -207,6 +221,14 @@ static bool add_inlined(struct lines *lines, Dwfl_Module *module, uintptr_t at, 
 	return false;
 }
 
+static void find_line(Dwarf_Die *unit, Dwarf_Addr look, struct line *l)
+{
+	Dwarf_Line *line = dw.dwarf_getsrc_die(unit, look);
+
+	if (line && dw.dwarf_lineno(line, &l->number) == 0)
+		l->file = dw.dwarf_linesrc(line, NULL, NULL);
+}
+
 /* A return address may be the next function's, so the call is looked up before it. */
 static void add_frame(struct lines *lines, Dwfl *dwfl, uintptr_t at, bool exact)
 {
@@ -216,8 +238,9 @@ static void add_frame(struct lines *lines, Dwfl *dwfl, uintptr_t at, bool exact)
 	const char *path = NULL;
 	Dwarf_Addr start = 0;
 	GElf_Off offset = 0;
+	Dwarf_Addr bias;
+	Dwarf_Die *unit;
 	GElf_Sym symbol;
-	Dwfl_Line *line;
 
 	if (!module) {
 		add_line(lines, at, l);
@@ -226,9 +249,10 @@ static void add_frame(struct lines *lines, Dwfl *dwfl, uintptr_t at, bool exact)
 	path = dw.dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
 	l.object = path ? base_name(path) : NULL;
 	l.offset = at - start;
-	line = dw.dwfl_module_getsrc(module, look);
-	l.file = line ? dw.dwfl_lineinfo(line, NULL, &l.number, NULL, NULL, NULL) : NULL;
-	if (l.file && add_inlined(lines, module, at, look, l))
+	unit = unit_of(module, look, &bias);
+	if (unit)
+		find_line(unit, look - bias, &l);
+	if (l.file && add_inlined(lines, unit, at, look - bias, l))
 		return;
 	/* A symbol without a size may be that of another function. */
 	l.name = dw.dwfl_module_addrinfo(module, look, &offset, &symbol, NULL, NULL, NULL);
