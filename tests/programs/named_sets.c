@@ -133,6 +133,9 @@ void Cell_pup(pup_er p, Cell *self)
 		pup_skip(p, self->out[t], bytes());
 		for (int k = 0; k < self->n; k++) {
 			self->in[t][k] = pup_alloc_direct(p, self->in[t][k], bytes());
+			/* It may leave after its ends are gone (Cell_on_drop). */
+			if (!self->from[t][k] && !pup_isUnpacking(p))
+				pup_skip(p, self->in[t][k], bytes());
 			pup_channel(p, &self->from[t][k], self->in[t][k]);
 			pup_channel(p, &self->to[t][k], self->out[t]);
 		}
@@ -205,6 +208,8 @@ void Cell_on_drop(Cell *self)
 		}
 	if (self->round == ROUNDS - 1)
 		free_buffers(self);
+	else
+		CkMigrateMe(self, (CkMyPe() + 1) % CkNumPes()); /* without any end */
 	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_dropped(mainProxy));
 }
 
