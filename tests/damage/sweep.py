@@ -86,7 +86,7 @@ def is_the_programs(out):
 
 def outcome(code, out):
     lines = [line for line in out.splitlines() if re.match(r'(chard|ckrun|FAILED|[\w./]+:\d+:)', line)
-             and not re.match(r'(chard:   #|chard: the environment has CK_FLIP|ckrun: )', line)]
+             and not re.match(r'(chard:   |chard: the environment has CK_FLIP|ckrun: )', line)]
     if not re.search('^flip: ', out, re.M):
         return 'unused' if code == 0 else 'broken'
     if code is None:

@@ -26,7 +26,7 @@ def environment(places, **more):
 
 def own_lines(text, who='chard|ckrun'):
     """The lines of the runtime and of ckrun, without back-traces. A terminal shows the keys, too."""
-    return [line for line in re.sub(r'\^[C\\]', '', text).splitlines() if re.match(rf'({who}): (?!  #)', line)]
+    return [line for line in re.sub(r'\^[C\\]', '', text).splitlines() if re.match(rf'({who}): (?!  )', line)]
 
 
 def signal_name(number):
