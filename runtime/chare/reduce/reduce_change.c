@@ -68,6 +68,13 @@ static void say(struct pe *pe, const struct collection *c, bool empty)
 		say_to(pe, into, c, empty);
 }
 
+const char *empty_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct collection *c = coll_get(pe, ((const struct empty_msg *)m)->coll);
+
+	return c->type ? NULL : "its collection has not been made here";
+}
+
 void empty_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct collection *c = coll_get(pe, ((const struct empty_msg *)m)->coll);
