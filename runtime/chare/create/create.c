@@ -106,10 +106,14 @@ void coll_construct(struct pe *pe, struct collection *c, void *payload)
 
 /* ---- arrivals -------------------------------------------------------------------------------- */
 
-/* The PE that handles a message that came before the creation: mostly a call. */
+/* The PE that handles a message that came before the creation: mostly a call. A shorter message has
+ * no flags, and was sent to this PE. */
 static int home_of_early(struct pe *pe, struct collection *c, struct ck_env *env)
 {
 	const struct ck_kind *kind = ck_kind(pe, c->type);
+
+	if (env->head.size < sizeof *env)
+		return pe->id;
 	const int other = kind->early ? kind->early(pe, c, &env->head) : -1;
 
 	if (other >= 0)

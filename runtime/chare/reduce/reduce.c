@@ -237,8 +237,7 @@ static const struct ck_handler handlers[] = {
 	[H_DUE] = { "ck.due", result_due, .apart = false },
 	[H_START] = { "ck.start", start_arrived, .shape = { CK_SHAPE_COLL, .misfit = start_misfit } },
 	[H_EMPTY] = { "ck.empty", empty_arrived,
-		      .shape = { .least = sizeof(struct cmi_msg) + 16, CK_SHAPE_ID(struct ck_env, coll),
-				 .misfit = empty_misfit } },
+		      .shape = { .least = sizeof(struct cmi_msg) + 16, CK_SHAPE_ID(struct ck_env, coll) } },
 };
 
 const struct ck_part reduce_part = {

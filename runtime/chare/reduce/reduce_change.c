@@ -68,16 +68,16 @@ static void say(struct pe *pe, const struct collection *c, bool empty)
 		say_to(pe, into, c, empty);
 }
 
-const char *empty_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	const struct collection *c = coll_get(pe, ((const struct empty_msg *)m)->coll);
-
-	return c->type ? NULL : "its collection has not been made here";
-}
-
+/* A PE has elements, or none, from the moment when it knows the collection. Its parent may get the
+ * creation later, because that comes down the creator's tree. */
 void empty_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct collection *c = coll_get(pe, ((const struct empty_msg *)m)->coll);
+
+	if (!coll_there(pe, c)) {
+		call_wait(pe, c, m);
+		return;
+	}
 	bool empty = ((const struct empty_msg *)m)->empty, below = false;
 	int from = m->src_pe;
 	uint8_t *child = reduce_children(pe, c);

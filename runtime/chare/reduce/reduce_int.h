@@ -180,8 +180,6 @@ void reduce_arrived(struct pe *pe, struct cmi_msg *m);
 void result_arrived(struct pe *pe, struct cmi_msg *m);
 void result_due(struct pe *pe, struct cmi_msg *m);
 void start_arrived(struct pe *pe, struct cmi_msg *m);
-/** Why a message of H_EMPTY cannot be right; NULL: it may be. */
-const char *empty_misfit(struct pe *pe, const struct cmi_msg *m);
 void empty_arrived(struct pe *pe, struct cmi_msg *m);
 void reductions_dynamic(struct pe *pe, struct collection *c);
 void reductions_constructed(struct pe *pe, struct collection *c);
