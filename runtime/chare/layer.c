@@ -142,6 +142,13 @@ static void ck_pe_stop(struct pe *pe)
 	pe->layer[CK_SLOT] = NULL;
 }
 
+/* No stub finds an element by itself, so all of them call the library, which refuses. */
+static void ck_forked(struct pe *pe)
+{
+	ck_of(pe)->last = &ck_of(pe)->none;
+	parts_forked(pe);
+}
+
 #define ANSWER(upcall, function) .upcall = function,
 
 const struct csd_layer chare_layer = {
@@ -151,6 +158,7 @@ const struct csd_layer chare_layer = {
 	.pe_stop = ck_pe_stop,
 	.node_stop = ck_node_stop,
 	.describe = ck_describe_waits,
+	.forked = ck_forked,
 	.up = {
 		.describe = ck_describe,
 		.swap_running = ck_swap_running,

@@ -102,6 +102,9 @@ struct csd_layer {
 	int64_t (*nap)(struct pe *pe, uint64_t now);
 	/** csd_exit was called on this PE. */
 	void (*exiting)(struct pe *pe);
+	/** In a forked child (loop/child.c), on its only thread, which was that of this PE: what the child
+	 * calls must not take it for one. */
+	void (*forked)(struct pe *pe);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;

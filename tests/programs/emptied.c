@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emptied: what a PE says of its elements reaches PEs that do not know the array yet. In each round another PE makes two
- * arrays. One has no extents, but begins with elements on some PEs. In the other the constructors on all PEs but one
- * destroy their elements. So PEs tell others at once that they have elements, or that none is left, and these may get the
- * creation later, by another way. Then the elements that are there reduce, and the sums must come.
+ * emptied: what a PE says of its elements reaches PEs that do not know the array yet. In each round
+ * another PE makes two arrays. One has no extents, but begins with elements on some PEs. In the
+ * other the constructors on all PEs but one destroy their elements. So PEs tell others at once that
+ * they have elements, or that none is left, and these may get the creation later, by another way.
+ * Then the elements that are there reduce, and the sums must come.
  */
 #include "check.h"
 

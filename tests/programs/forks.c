@@ -21,18 +21,42 @@
 extern char **environ;
 
 struct Main { int n; };
-struct Cell { int passed; };
+struct Cell {
+	int passed;
+	CProxyElement_Cell own, next; /* its address, and its neighbour's */
+	CProxySection_Cell both;
+};
 
-enum { HOPS = 2000, VALUES = 1000 };
+enum { HOPS = 2000, VALUES = 1000, OF_A_CHILD = -1 };
 
 static bool begins(const char *how, const char *name) { return strncmp(how, name, strlen(name)) == 0; }
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static void call_something(const char *how)
+/* All of these would reach an element in one of the ways in which calls go. */
+static void call_an_element(Cell *self, const char *how)
 {
+	if (begins(how, "call-own"))
+		Cell_pass(self->own, OF_A_CHILD);
+	else if (begins(how, "call-next"))
+		Cell_pass(self->next, OF_A_CHILD);
+	else if (begins(how, "call-section"))
+		Cell_pass_section(self->both, OF_A_CHILD);
+	else if (begins(how, "call-inline"))
+		Cell_now(self->own, OF_A_CHILD);
+	else if (begins(how, "call-local"))
+		Cell_here(self->own, OF_A_CHILD);
+	else if (begins(how, "call-given"))
+		Cell_given(self->own, 2, (int[]){ 1, 2 });
+	else if (begins(how, "call-gathered"))
+		Cell_gathered(self->next, OF_A_CHILD);
+}
+
+static void call_something(Cell *self, const char *how)
+{
+	call_an_element(self, how);
 	if (begins(how, "call-entry"))
-		Cell_pass_all(cells, HOPS);
+		Cell_pass_all(cells, OF_A_CHILD);
 	else if (begins(how, "call-print"))
 		CkPrintf("nobody reads this\n");
 	else if (begins(how, "call-CkExit"))
@@ -131,9 +155,9 @@ static void die_beside_it(void)
 }
 
 /* Returns only from "return". */
-static void in_child(const char *how, int n, const int *values)
+static void in_child(Cell *self, const char *how, int n, const int *values)
 {
-	call_something(how);
+	call_something(self, how);
 	die(how);
 	if (begins(how, "end"))
 		end(how);
@@ -179,7 +203,7 @@ static pid_t spawn(void)
 }
 
 /* Whether this is the child, which goes on as the parent does. */
-static bool forks(const char *how, int n, const int *values, int *status_p)
+static bool forks(Cell *self, const char *how, int n, const int *values, int *status_p)
 {
 	pid_t child;
 
@@ -187,7 +211,7 @@ static bool forks(const char *how, int n, const int *values, int *status_p)
 		CHECK(pipe(written) == 0);
 	child = begins(how, "spawn") ? spawn() : fork();
 	if (child == 0) {
-		in_child(how, n, values);
+		in_child(self, how, n, values);
 		return true;
 	}
 	CHECK(child > 0);
@@ -200,6 +224,7 @@ static bool forks(const char *how, int n, const int *values, int *status_p)
 }
 
 struct thread {
+	Cell *self;
 	const char *how;
 	int n, status;
 	const int *values;
@@ -209,19 +234,32 @@ static void *fork_elsewhere(void *thread)
 {
 	struct thread *t = thread;
 
-	forks(t->how, t->n, t->values, &t->status);
+	forks(t->self, t->how, t->n, t->values, &t->status);
 	return NULL;
+}
+
+/* Known before the fork, because a child may not ask. */
+static void meet(Cell *self)
+{
+	const int next = (Cell_thisIndex(self) + 1) % CkNumPes();
+	const CkIndex list[] = { Cell_index(Cell_thisIndex(self)), Cell_index(next) };
+
+	self->own = Cell_thisElement(self);
+	self->next = Cell_at(cells, next);
+	self->both = Cell_ckSection(cells, list, CkNumPes() > 1 ? 2 : 1);
+	Cell_gathered(self->next, HOPS); /* begins a batch, which another call would continue */
 }
 
 static void act(Cell *self, const char *how, int n, const int *values)
 {
-	struct thread t = { how, n, 0, values };
+	struct thread t = { self, how, n, 0, values };
 	pthread_t thread;
 
+	meet(self);
 	if (strstr(how, "-in-thread")) {
 		CHECK(!pthread_create(&thread, NULL, fork_elsewhere, &t));
 		pthread_join(thread, NULL);
-	} else if (forks(how, n, values, &t.status)) {
+	} else if (forks(self, how, n, values, &t.status)) {
 		return;
 	}
 	CkPrintf("the child has ended with %d\n",
@@ -234,8 +272,21 @@ void Cell_on_new(Cell *self) { self->passed = 0; }
 void Cell_on_act(Cell *self, const char *how, int n, const int *values) { act(self, how, n, values); }
 void Cell_on_actThreaded(Cell *self, const char *how, int n, const int *values) { act(self, how, n, values); }
 
+void Cell_on_gathered(Cell *self, int hops) { (void)self; CHECK_EQ(hops, HOPS); }
+
+static void from_a_child(void) { CkAbort("an element got the call of a child"); }
+void Cell_on_now(Cell *self, int hops) { (void)self, (void)hops; from_a_child(); }
+int Cell_on_here(Cell *self, int hops) { (void)self; from_a_child(); return hops; }
+void Cell_on_given(Cell *self, int n, const int *values)
+{
+	(void)self, (void)n, (void)values;
+	from_a_child();
+}
+
 void Cell_on_pass(Cell *self, int hops)
 {
+	if (hops == OF_A_CHILD)
+		from_a_child();
 	self->passed++;
 	if (hops > 0)
 		Cell_pass(Cell_at(cells, (Cell_thisIndex(self) + 1) % CkNumPes()), hops - 1);

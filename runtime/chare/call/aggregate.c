@@ -178,6 +178,12 @@ static void aggregate_pe_stop(struct pe *pe)
 	CkGen_batches_ = all_nothing;
 }
 
+static void aggregate_forked(struct pe *pe)
+{
+	(void)pe;
+	CkGen_batches_ = all_nothing;
+}
+
 static struct agg_to *to_pe(struct pe *pe, int dst)
 {
 	struct aggregator *a = agg_of(pe);
@@ -748,4 +754,5 @@ const struct ck_part aggregate_part = {
 	.handlers = CK_LIST(handlers),
 	.pe_start = aggregate_pe_start,
 	.pe_stop = aggregate_pe_stop,
+	.forked = aggregate_forked,
 };

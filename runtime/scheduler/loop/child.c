@@ -23,6 +23,9 @@ void child_begins(void)
 	csd_early_ = NULL;
 	if (!pe)
 		return;
+	for (int i = 0; i < pe->node->n_layers; i++)
+		if (pe->node->layers[i]->forked)
+			pe->node->layers[i]->forked(pe);
 	pe->thread = (struct csd_thread *)pe; /* so that no call is made without csd_self() */
 	for (int i = 0; i < pe->node->n_handlers; i++)
 		pe->node->handlers[i].fn = pe->node->handlers[i].arrived = handler_returned;

@@ -158,6 +158,15 @@ void parts_pe_start(struct pe *pe)
 	}
 }
 
+void parts_forked(struct pe *pe)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->forked)
+			ck->parts[i]->forked(pe);
+}
+
 void parts_pe_stop(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);

@@ -166,6 +166,8 @@ struct ck_part {
 	/** On each PE's thread after its loop; the parts above have stopped. Drop what waits. All elements
 	 * and collections still exist. */
 	void (*pe_stop)(struct pe *pe);
+	/** As csd_layer.forked. */
+	void (*forked)(struct pe *pe);
 	/** When all parts have stopped: free objects that others may have used until now. */
 	void (*pe_free)(struct pe *pe);
 	void (*node_stop)(struct node *node);

@@ -9,6 +9,7 @@
 int parts_node_start(struct node *node, const struct ck_part *const list[], int n);
 void parts_node_stop(struct node *node);
 void parts_pe_start(struct pe *pe);
+void parts_forked(struct pe *pe);
 /** First all stop, then all free. */
 void parts_pe_stop(struct pe *pe);
 
