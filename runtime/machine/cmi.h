@@ -228,6 +228,8 @@ void *cmi_mem_alloc(struct cmi *m, size_t bytes);
 void cmi_mem_free(struct cmi *m, void *p);
 /** Usable bytes at p, which cmi_mem_alloc returned: at least as many as were requested. */
 size_t cmi_mem_bytes(struct cmi *m, const void *p);
+/** Whether p lies in memory that cmi_mem_alloc gives out. Any address is allowed. */
+bool cmi_mem_has(struct cmi *m, const void *p);
 
 /** Make the key of [addr, addr + bytes). Memory of cmi_mem_alloc has its chunk's key. Other memory
  * is registered, until cmi_close, if some transport has RMA in hardware; otherwise the key is

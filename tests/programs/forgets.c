@@ -131,7 +131,7 @@ static size_t bytes(const Element *self)
 static void memory(pup_er p, Element *self)
 {
 	if (!is("pointer"))
-		self->v = pup_alloc(p, self->v, bytes(self));
+		self->v = (is("kind-direct") ? pup_alloc_direct : pup_alloc)(p, self->v, bytes(self));
 	if (!is("pointer") && !is("contents"))
 		pup_doubles(p, self->v, is("tail") ? N - 1 : N);
 	self->odd = pup_alloc(p, self->odd, 2 * sizeof *self->odd);
@@ -142,7 +142,7 @@ static void memory(pup_er p, Element *self)
 	pup_char(p, self->table[0]);
 	if (!is("table"))
 		self->table[1] = pup_alloc(p, self->table[1], 1);
-	self->shared = pup_alloc_direct(p, self->shared, N * sizeof(double));
+	self->shared = (is("kind") ? pup_alloc : pup_alloc_direct)(p, self->shared, N * sizeof(double));
 	if (!is("direct"))
 		pup_doubles(p, self->shared, N);
 	pup_string(p, &self->name);

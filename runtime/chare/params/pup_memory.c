@@ -154,10 +154,26 @@ void pup_piece(struct pup_pieces *all, const void *at, size_t bytes)
 	all->piece[all->n++] = (struct csd_piece){ at, bytes };
 }
 
+/* Each kind of memory is freed by another function, which would crash, or damage the heap. */
+static void check_memory_kind(const struct CkPupEr *p, const void *old, int memory)
+{
+	const bool direct = memory == CKGEN_DIRECT;
+
+	if (!old || memory == CKGEN_RDMA || cmi_mem_has(ck_self()->node->machine, old) == direct)
+		return;
+	if (direct)
+		pup_fault(p, "calls pup_alloc_direct for memory (%p) that is not of CkDirect_alloc: call "
+			  "pup_alloc, or take 'direct' from the field in the list", old);
+	pup_fault(p, "calls pup_alloc for memory (%p) of CkDirect_alloc: call pup_alloc_direct, or write "
+		  "'direct' before the field in the list", old);
+}
+
 void *pup_alloc_of(struct CkPupEr *p, void *old, size_t bytes, int memory)
 {
 	if (p->mode == UNPACKING)
 		return memory_new(p, bytes, memory);
+	if (p->mode == DELETING || p->look)
+		check_memory_kind(p, old, memory);
 	if (p->pieces)
 		pup_piece(p->pieces, old, bytes);
 	if (p->mode == DELETING)

@@ -199,6 +199,11 @@ size_t cmi_mem_bytes(struct cmi *m, const void *p)
 	return size - sizeof(struct mem_block);
 }
 
+bool cmi_mem_has(struct cmi *m, const void *p)
+{
+	return mem_chunk_of(&m->arena, p) != NULL;
+}
+
 void cmi_mem_free(struct cmi *m, void *p)
 {
 	struct mem_arena *a = &m->arena;
