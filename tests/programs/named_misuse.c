@@ -10,11 +10,11 @@
 
 enum what { TWICE, SIZE, TWO_PUTS, NO_PUP, OTHER_BUFFER, INDEX, NO_ARRAY, REDUCE_OP, REDUCE_BYTES, NO_RECEIVER, NO_SENDER,
 	    PUT_EARLY, READY_TWICE, PUT_RECEIVING, READY_SENDING, UNPUT,
-	    SET_TWICE, SET_WAITS, SET_OF_NONE, SET_SHRINKS, WHATS };
+	    SET_TWICE, SET_WAITS, SET_OF_NONE, SET_SHRINKS, SET_SHORT, WHATS };
 static const char *const whats[] = { "twice", "size", "two-puts", "no-pup", "other-buffer", "index", "no-array",
 				     "reduce-op", "reduce-bytes", "no-receiver", "no-sender",
 				     "put-early", "ready-twice", "put-receiving", "ready-sending", "unput",
-				     "set-twice", "set-waits", "set-of-none", "set-shrinks" };
+				     "set-twice", "set-waits", "set-of-none", "set-shrinks", "set-short" };
 _Static_assert(sizeof whats / sizeof *whats == WHATS, "each has a name");
 
 struct Main {
@@ -68,7 +68,8 @@ static void receive(End *self, int what)
 	case SET_WAITS:
 	case SET_OF_NONE:
 	case SET_SHRINKS:
-		self->n = what == SET_OF_NONE ? 0 : what == SET_SHRINKS ? 3 : 2;
+	case SET_SHORT:
+		self->n = what == SET_OF_NONE ? 0 : what >= SET_SHRINKS ? 3 : 2;
 		self->from = End_both_from(self, other, 7, self->in, 16);
 		End_both_from(self, other, 8, self->in + 2, 16);
 		if (what == SET_SHRINKS)
@@ -90,6 +91,8 @@ static void send(End *self, int what)
 		self->to = End_both_to(self, End_at(ends, last()), 7, self->out, 16);
 		CkChannelPut(self->to);
 	}
+	if (what == SET_SHORT)
+		CkChannelPut(End_both_to(self, End_at(ends, last()), 8, self->out, 16));
 	if (what != SIZE && what != TWO_PUTS && (what < NO_RECEIVER || what == NO_SENDER || what > UNPUT))
 		return;
 	self->to = End_side_to(self, End_at(ends, last()), 7, self->out, what == SIZE ? 8 : 16);

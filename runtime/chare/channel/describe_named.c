@@ -20,6 +20,21 @@ static void describe_missing(struct pe *pe, const CkChannel *c, struct csd_told 
 	csd_tell(to, &w, ", receiving end: others of its set have arrived");
 }
 
+static void describe_short(const CkChannel *c, struct csd_told *to)
+{
+	const struct ck_obj *obj = c->of->obj;
+	struct csd_wait w = { .how = CSD_WAITS };
+	struct named_short s;
+	char entry[128];
+
+	if (!named_set_is_short(c, &s))
+		return;
+	obj_describe(obj, w.who.name, sizeof w.who.name);
+	describe_entry(obj->coll->type, c->name.entry, entry, sizeof entry);
+	csd_tell(to, &w, "has %s of %s, which all have had their put; its count is %d",
+		 csd_plural((uint64_t)s.n_ends, "receiving end", "receiving ends").text, entry, s.count);
+}
+
 static void describe_ends(struct pe *pe, const struct ends *o, struct csd_told *to)
 {
 	for (const CkChannel *c = o->first; c; c = c->next) {
@@ -30,6 +45,7 @@ static void describe_ends(struct pe *pe, const struct ends *o, struct csd_told *
 		if (why)
 			csd_tell(to, &w, ", %s end: %s", c->sends ? "sending" : "receiving", why);
 		describe_missing(pe, c, to);
+		describe_short(c, to);
 	}
 }
 

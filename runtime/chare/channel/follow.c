@@ -235,7 +235,8 @@ static void check_same_buffer(pup_er p, const CkChannel *c, const void *buf)
 	char name[END_NAME_MAX];
 
 	if (buf != (c->sends ? c->buf : c->in.buf))
-		pup_fault(p, "calls pup_channel with another buffer (%p) than the end has (%p): %s", buf,
+		pup_fault(p, "calls pup_channel with another buffer (%p) than the end has (%p): %s; it keeps "
+			  "the one that it was made with, also when the program swaps two pointers", buf,
 			  c->sends ? c->buf : c->in.buf, end_describe(ck_self(), c, name, sizeof name));
 }
 

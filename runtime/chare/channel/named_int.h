@@ -173,6 +173,11 @@ void named_set_join(CkChannel *c, bool came);
 bool named_set_has(const CkChannel *c);
 /** Whether the set waits for it, and has some of the others. */
 bool named_set_misses(const CkChannel *c);
+/** Whether all ends of the set that `c` begins have arrived, and its count asks for more. */
+struct named_short {
+	int n_ends, count;
+};
+bool named_set_is_short(const CkChannel *c, struct named_short *s);
 /** It is destroyed. */
 void named_set_without(CkChannel *c);
 

@@ -86,6 +86,26 @@ bool named_set_misses(const CkChannel *c)
 	return set_with(c) && set_with(c)->n_came && c->round != set_with(c)->round && !c->destroyed;
 }
 
+/* All ends of the set have arrived, and the count asks for more. Such a set waits for ever. */
+bool named_set_is_short(const CkChannel *c, struct named_short *s)
+{
+	const struct named_set *set = set_with(c);
+
+	*s = (struct named_short){ 0 };
+	for (const CkChannel *i = set && set->n_came ? c->of->first : NULL; i; i = i->next) {
+		if (set_with(i) != set || i->destroyed)
+			continue;
+		if (!s->n_ends++ && i != c)
+			return false; /* the first tells */
+		if (i->round != set->round)
+			return false;
+	}
+	if (!s->n_ends)
+		return false;
+	s->count = entry_of(c)->count->count(self_of(c->of->obj), 0);
+	return s->count > s->n_ends;
+}
+
 void named_set_without(CkChannel *c)
 {
 	if (!named_set_has(c))

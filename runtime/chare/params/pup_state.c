@@ -14,7 +14,7 @@ struct ck_obj *pup_element(pup_er p) { return (struct ck_obj *)(uintptr_t)p->obj
 
 void pup_fault(const struct CkPupEr *p, const char *fmt, ...)
 {
-	char what[256], name[128];
+	char what[640], name[128];
 	va_list ap;
 
 	va_start(ap, fmt);
