@@ -128,42 +128,6 @@ void construct(struct pe *pe, struct ck_obj *obj, void *payload)
 		pup_forget(pe);
 }
 
-_Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entry,
-				 const CkReductionMsg *m)
-{
-	const CkGenEntry *e = &type->entries[entry];
-	char name[128];
-
-	describe_entry(type, entry, name, sizeof name);
-	if (e->want_array)
-		csd_abort(pe, "%s takes an array of %s; the callback brought %llu of %s", name,
-			  data_type_name(e->want), (unsigned long long)m->count,
-			  data_type_name((CkDataType)m->type));
-	csd_abort(pe, "%s takes %u of %s; the callback brought %llu of %s", name, e->want_count,
-		  data_type_name(e->want), (unsigned long long)m->count,
-		  data_type_name((CkDataType)m->type));
-}
-
-/* Abort unless a callback's data match the entry's declaration. */
-static void check_callback_data(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
-{
-	const CkGenEntry *e = &type->entries[entry];
-	char name[128];
-
-	if (!e->reduced && e->message)
-		csd_abort(pe, "%s takes a message %s: %s_sendToCallback fires its callback; values, and "
-			  "results of reductions, need a [reductiontarget]",
-			  describe_entry(type, entry, name, sizeof name), e->message->name,
-			  e->message->name);
-	if (!e->reduced)
-		csd_abort(pe, "%s cannot be called by a callback: declare it [reductiontarget]",
-			  describe_entry(type, entry, name, sizeof name));
-	if (e->want == CK_NOTYPE)
-		return;
-	if (!data_as(m, (CkDataType)e->want) || (!e->want_array && m->count != e->want_count))
-		wrong_data(pe, type, entry, m);
-}
-
 /* A call of this process is as its stub made it. */
 static bool is_from_away(const struct pe *pe, const struct ck_env *env)
 {
@@ -241,7 +205,7 @@ static inline void check_entry(struct pe *pe, struct collection *c, struct ck_en
 
 CkGenCall checked_callback(struct pe *pe, const struct collection *c, struct ck_env *env)
 {
-	check_callback_data(pe, c->type, env->entry, payload_of(env));
+	callback_check_data(pe, c->type, env->entry, payload_of(env));
 	return c->entries[env->entry].reduced;
 }
 

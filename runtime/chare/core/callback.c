@@ -150,7 +150,7 @@ struct ck_env *callback_msg(struct pe *pe, CkDataType type, uint64_t count, uint
 	return env;
 }
 
-/* For targets other than entry methods; deliver.c checks the data of entry methods. */
+/* For targets other than entry methods. */
 void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m)
 {
 	if (cb->want == CK_NOTYPE || data_as(m, (CkDataType)cb->want))
@@ -160,10 +160,48 @@ void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *
 		  data_type_name((CkDataType)m->type));
 }
 
+_Noreturn static void wrong_data(struct pe *pe, const CkGenChare *type, int entry,
+				 const CkReductionMsg *m)
+{
+	const CkGenEntry *e = &type->entries[entry];
+	char name[128];
+
+	describe_entry(type, entry, name, sizeof name);
+	if (e->want_array)
+		csd_abort(pe, "%s takes an array of %s; the callback brought %llu of %s", name,
+			  data_type_name(e->want), (unsigned long long)m->count,
+			  data_type_name((CkDataType)m->type));
+	csd_abort(pe, "%s takes %u of %s; the callback brought %llu of %s", name, e->want_count,
+		  data_type_name(e->want), (unsigned long long)m->count,
+		  data_type_name((CkDataType)m->type));
+}
+
+void callback_check_data(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m)
+{
+	const CkGenEntry *e = &type->entries[entry];
+	char name[128];
+
+	if (!e->reduced && e->message)
+		csd_abort(pe, "%s takes a message %s: %s_sendToCallback fires its callback; values, and "
+			  "results of reductions, need a [reductiontarget]",
+			  describe_entry(type, entry, name, sizeof name), e->message->name,
+			  e->message->name);
+	if (!e->reduced)
+		csd_abort(pe, "%s cannot be called by a callback: declare it [reductiontarget]",
+			  describe_entry(type, entry, name, sizeof name));
+	if (e->want == CK_NOTYPE)
+		return;
+	if (!data_as(m, (CkDataType)e->want) || (!e->want_array && m->count != e->want_count))
+		wrong_data(pe, type, entry, m);
+}
+
+/* Here the program's own functions are still on the stack. The target checks again what comes from
+ * another process. */
 const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 {
 	const CkGenChare *chare = callback_target(pe, cb);
 
+	callback_check_data(pe, chare, cb->entry, payload_of(env));
 	env->entry = cb->entry;
 	env->flags = CK_CALL_REDUCED;
 	if (chare->entries[cb->entry].flags & CKGEN_EXPEDITED)

@@ -65,6 +65,8 @@ const CkGenChare *callback_call(struct pe *pe, const CkCallback *cb, struct ck_e
 const CkGenChare *callback_target(struct pe *pe, const CkCallback *cb);
 /** Abort if the callback wants another type of data. For targets other than entry methods. */
 void callback_check_wanted(struct pe *pe, const CkCallback *cb, CkReductionMsg *m);
+/** Abort unless a callback's data match the declaration of the entry. */
+void callback_check_data(struct pe *pe, const CkGenChare *type, int entry, CkReductionMsg *m);
 void callback_describe(struct pe *pe, const CkCallback *cb, char *buf, size_t len);
 
 /** The table of its kind; NULL: an unknown kind. A marked one is a fence's. */
