@@ -260,6 +260,9 @@ void Cell_on_act(Cell *self, const char *what)
 	} else if (is(what, "circle")) {
 		if (am_last(self))
 			Cell_circle(Cell_thisElement(self));
+	} else if (is(what, "batches")) {
+		for (int i = 0; i < 2000 && am_last(self); i++)
+			Cell_batched(Cell_thisElement(self));
 	} else if (is(what, "reduction")) {
 		if (!am_last(self))
 			CkContribute(self, &one, 1, CkReduction_sum_int, Main_cb_sum(mainProxy));
@@ -350,6 +353,14 @@ void Cell_on_circle(Cell *self)
 	if (self->seen++ == 0)
 		fprintf(stderr, "hangs: a PE spins\n");
 	Cell_circle(Cell_thisElement(self));
+}
+
+/* 2000 of them, several batches at a time. */
+void Cell_on_batched(Cell *self)
+{
+	if (self->seen++ == 0)
+		fprintf(stderr, "hangs: a PE spins\n");
+	Cell_batched(Cell_thisElement(self));
 }
 
 void Cell_on_actThreaded(Cell *self, const char *what)

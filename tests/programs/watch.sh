@@ -74,6 +74,12 @@ fact "SIGUSR1 names what is queued" asked '^chard: PE 1: 1 message is queued: ca
 kill -TERM $job
 fact "the job that goes in a circle ends" ends 143
 
+job_start -n 2 "$hangs" batches
+spinning
+fact "SIGUSR1 names the calls in batches" asked '^chard: PE 1: [0-9]+ messages? (is|are) queued: .*batches of calls of Cell::batched'
+kill -TERM $job
+fact "the job whose calls go in a circle ends" ends 143
+
 # The age of an armed channel, whose sender is busy, rises from one report to the next.
 armed_ms() { sed -n 's/.* waits for put 2, armed for at least \([0-9]*\)\.\([0-9]*\) s$/\1\2/p' "$dir/err" | tail -1; }
 older() { [ "$(armed_ms)" -gt "$first" ]; }

@@ -739,6 +739,23 @@ static const char *aggregate_misfit(struct pe *pe, const struct cmi_msg *m)
 	return NULL;
 }
 
+bool aggregate_describe(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len)
+{
+	const struct run *run = (const void *)((const char *)m + sizeof(struct ck_env));
+	const struct collection *c;
+	char name[128];
+
+	if (m->handler != ck_handler(pe, PART_AGGREGATE, H_BATCH))
+		return false;
+	c = idmap_get(&ck_of(pe)->colls, run->coll);
+	if (c && c->type && run->entry < c->type->n_entries)
+		snprintf(buf, len, "batches of calls of %s",
+			 describe_entry(c->type, run->entry, name, sizeof name));
+	else
+		snprintf(buf, len, "batches of [aggregate] calls");
+	return true;
+}
+
 static const struct ck_handler handlers[] = {
 	[H_BATCH] = { "ck.batch", aggregate_arrived,
 		      .shape = { CK_SHAPE_ENV, .misfit = aggregate_misfit } },

@@ -279,13 +279,15 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 void aggregate_flush(struct pe *pe);
 /** Send those for one PE. */
 void aggregate_flush_to(struct pe *pe, int dst_pe);
-/** Whether the running call came in a batch. */
 /** Write "X::f was prepared and has not been committed" to buf, and return buf. */
 const char *prepared_describe(struct pe *pe, char *buf, size_t len);
 /** Abort with it. */
 _Noreturn void prepared_left(struct pe *pe);
 
+/** Whether the running call came in a batch. */
 bool aggregate_runs(const struct pe *pe);
+/** Whether the message is a batch; then buf names the entry of its first calls. */
+bool aggregate_describe(struct pe *pe, const struct cmi_msg *m, char *buf, size_t len);
 /** Copy the parameters of the running handler into a new message; returns its payload. */
 void *aggregate_keep(struct pe *pe);
 

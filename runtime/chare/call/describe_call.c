@@ -23,6 +23,8 @@ int ck_describe_message(struct pe *pe, const struct cmi_msg *m, char *buf, size_
 	bool all = m->handler == ck_handler(pe, PART_CALL, H_BCAST);
 	char name[128];
 
+	if (aggregate_describe(pe, m, buf, len))
+		return -1;
 	if (!all && m->handler != ck_handler(pe, PART_CALL, H_ELEMENT))
 		return -1;
 	struct collection *c = idmap_get(&ck_of(pe)->colls, env->coll);
