@@ -143,10 +143,11 @@ static void future_arrived(struct pe *pe, struct cmi_msg *m)
 	struct future *s = slot_at(futures_of(pe), no);
 
 	if (no >= futures_of(pe)->n || !s->open || s->use != use)
-		csd_abort(pe, "PE %d sent a value to a future that has been released", m->src_pe);
+		csd_abort(pe, "PE %d sent a value to future %u of PE %d, which has been released: send one "
+			  "value, and release the future when it has come", m->src_pe, no, pe->id);
 	if (s->value)
-		csd_abort(pe, "PE %d sent a second value to a future; release it and make a new one",
-			  m->src_pe);
+		csd_abort(pe, "PE %d sent a second value to future %u of PE %d; release it and make a new "
+			  "one", m->src_pe, no, pe->id);
 	value_came(pe, s, env);
 }
 
