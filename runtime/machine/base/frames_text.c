@@ -5,7 +5,7 @@
  * The program's frames are those that are neither the library's, nor in what ckci generated, nor
  * in libc. A mistake that the library reports is printed from the innermost of them to the
  * outermost; a fault from where it came. Others between them are counted. Where no frame is the
- * program's, all are printed.
+ * program's, a fault has all of them printed, and a mistake has a line that says so.
  *
  * The library, libdw.so.1, is loaded here. Its headers are needed when this file is compiled;
  * without them there are no such lines.
@@ -328,6 +328,13 @@ static void put_lines(struct text *t, const struct lines *lines, int from, int t
 	}
 }
 
+/* The library found the mistake later than it was made, when it handled a message or a put. */
+static void put_none(struct text *t)
+{
+	put(t, "chard:   no function of the program was running "
+	       "(CK_BACKTRACE=all prints Chard's)\n");
+}
+
 int frames_text(const struct frames *f, char *text, int room)
 {
 	struct text t = {.at = text, .room = room};
@@ -343,8 +350,10 @@ int frames_text(const struct frames *f, char *text, int room)
 		;
 	while (first <= last && lines.at[first].whose != PROGRAM)
 		first++;
-	if (last < 0 || f->wanted == FRAMES_ALL)
+	if (f->wanted == FRAMES_ALL || (last < 0 && f->by_fault))
 		put_lines(&t, &lines, 0, lines.n - 1, true);
+	else if (last < 0)
+		put_none(&t);
 	else
 		put_lines(&t, &lines, f->by_fault ? 0 : first, last, false);
 	return t.used;
