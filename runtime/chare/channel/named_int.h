@@ -173,7 +173,7 @@ void named_set_join(CkChannel *c, bool came);
 bool named_set_has(const CkChannel *c);
 /** Whether the set waits for it, and has some of the others. */
 bool named_set_misses(const CkChannel *c);
-/** Whether all ends of the set that `c` begins have arrived, and its count asks for more. */
+/** Whether all ends of the set that `c` begins have arrived, and its count asked for more. */
 struct named_short {
 	int n_ends, count;
 };

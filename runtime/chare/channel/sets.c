@@ -15,6 +15,7 @@ struct named_set {
 	struct named_group group; /* first */
 	uint32_t n_came;          /* members whose round is this one */
 	uint32_t n_members;       /* ends that are not freed */
+	uint32_t count;           /* at the last arrival that did not complete the round */
 	uint64_t round;           /* from 1 */
 };
 
@@ -60,12 +61,16 @@ static void set_came(void *group, void *tag)
 	struct named_set *set = group;
 	CkChannel *c = end_of_tag(tag);
 	struct ck_obj *obj = c->of->obj;
+	uint32_t count;
 
 	if (CSD_UNLIKELY(c->round == set->round))
 		came_twice(ck_self(), c);
 	c->round = set->round;
-	if (++set->n_came < (uint32_t)entry_of(c)->count->count(self_of(obj), 0))
+	count = (uint32_t)entry_of(c)->count->count(self_of(obj), 0);
+	if (++set->n_came < count) {
+		set->count = count;
 		return;
+	}
 	set->n_came = 0;
 	set->round++;
 	end_call(ck_self(), obj, c->name.entry)(self_of(obj), tag);
@@ -100,9 +105,7 @@ bool named_set_is_short(const CkChannel *c, struct named_short *s)
 		if (i->round != set->round)
 			return false;
 	}
-	if (!s->n_ends)
-		return false;
-	s->count = entry_of(c)->count->count(self_of(c->of->obj), 0);
+	s->count = s->n_ends ? (int)set->count : 0;
 	return s->count > s->n_ends;
 }
 
