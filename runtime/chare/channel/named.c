@@ -72,7 +72,7 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 {
 	CkChannel *c;
 
-	check_other(pe, &n->from, "a channel's sending element");
+	check_other(pe, &n->from, "the sending end of a channel");
 	c = end_new(pe, obj, n, false);
 	c->in = in;
 	c->in.state = CSD_END_ARMED;
@@ -112,7 +112,7 @@ struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int
 	char name[END_NAME_MAX];
 
 	(void)chare;
-	check_other(pe, &to, "a channel's receiving element");
+	check_other(pe, &to, "the receiving end of a channel");
 	if (!buf || !bytes)
 		csd_abort(pe, "%s: the send buffer is %s", end_describe(pe, c, name, sizeof name),
 			  buf ? "empty" : "NULL");
