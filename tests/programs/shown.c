@@ -14,6 +14,7 @@ struct Main { int unused; };
 struct Block { int result; };
 
 static int *volatile nowhere;
+static void (*volatile no_function)(void);
 
 #line 100
 static int compare(const void *a, const void *b)
@@ -40,6 +41,8 @@ static int fail(int way)
 		exit(3);
 	if (way == 6)
 		abort();
+	if (way == 7)
+		no_function();
 	CkExit(0);
 	return way;
 }

@@ -300,8 +300,10 @@ static void put_line(struct text *t, int number, const struct line *l)
 		put(t, "%s at %s:%d\n", l->name, short_path(l->file), l->number);
 	else if (l->name)
 		put(t, "%s+%#lx in %s\n", l->name, l->offset, l->object);
-	else
+	else if (l->object || l->offset)
 		put(t, "%#lx in %s\n", l->offset, l->object ? l->object : "no file");
+	else
+		put(t, "address 0: a function pointer that is NULL was called, or the stack is damaged\n");
 }
 
 static void put_left_out(struct text *t, int n)
