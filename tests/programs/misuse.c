@@ -14,6 +14,7 @@ struct Main { int unused; };
 struct Member { Note *kept; void *any; bool twice; int n_missing; };
 struct Own { int n; };
 struct Lost { int unused; };
+struct Taker { int unused; };
 
 static bool is(const char *what, const char *name) { return strcmp(what, name) == 0; }
 
@@ -72,6 +73,31 @@ static bool act_other(CProxyElement_Member me, const char *what)
 		return false;
 	}
 	CkExit(99);
+	return true;
+}
+
+/* A message is written after it was sent: to this PE, to another node, to all, as the parameter of
+ * a constructor, as a future's value; or one that is too large to stay in quarantine. */
+static bool act_written(CProxyElement_Member me, const char *what)
+{
+	Note *m = Note_alloc(is(what, "written-large") ? 20000 : 3);
+	double *v = m->v;
+
+	m->n = 0;
+	if (is(what, "written") || is(what, "written-large"))
+		Member_note(me, m);
+	else if (is(what, "written-far"))
+		Member_note(Member_at(members, 0), m);
+	else if (is(what, "written-all"))
+		Member_note_all(members, m);
+	else if (is(what, "written-new"))
+		Taker_ckNew(m);
+	else if (is(what, "written-value"))
+		CkSendToFuture(CkCreateFuture(), m);
+	else
+		return false;
+	v[1] = 3;
+	Member_plain(me);
 	return true;
 }
 
@@ -211,7 +237,8 @@ void Member_on_act(Member *self, const char *what)
 	CProxyElement_Member me = Member_thisElement(self);
 
 	Member_spin(me);
-	if (!act_message(me, what) && !act_other(me, what) && !act_handler(me, what))
+	if (!act_message(me, what) && !act_other(me, what) && !act_handler(me, what) &&
+	    !act_written(me, what))
 		act_call(me, what);
 }
 
@@ -245,6 +272,7 @@ void Member_on_keeps(Member *self, int number, int n, Note **m)
 void Member_on_plain(Member *self) { (void)self; CkExit(99); }
 void Member_on_new(Member *self) { (void)self; }
 void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }
+void Taker_on_new(Taker *self, Note *m) { (void)self, (void)m; }
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {

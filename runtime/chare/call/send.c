@@ -15,13 +15,18 @@ static inline struct ck_env *take_env(struct pe *pe, const CkGenChare *chare, in
 
 	if (CSD_LIKELY(call_is_plain(chare, entry, o)))
 		return call_take_plain(pe, payload, entry);
-	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
+	const bool message = chare->entries[entry].flags & CKGEN_MESSAGE;
+
+	if (message) {
 		if (pe->node->check)
 			owner_check_send(pe, chare, entry, env_of(payload));
 		owner_let_go(env_of(payload));
 	}
 	flags = env_of(payload)->head.flags;
-	return options_apply(pe, chare, entry, call_take_plain(pe, payload, entry), flags, o);
+	struct ck_env *env = call_take_plain(pe, payload, entry);
+
+	env = options_apply(pe, chare, entry, env, flags, o);
+	return message && pe->node->check ? owner_give_call(pe, chare, entry, env) : env;
 }
 
 struct ck_env *call_take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,

@@ -234,6 +234,8 @@ struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload)
 	env = call_take_plain(pe, payload, 0);
 	env->refnum = 0;
 	env->head.mark = OWNER_SENT;
+	if ((e->flags & CKGEN_MESSAGE) && pe->node->check)
+		env = owner_give_call(pe, type, 0, env);
 	env = env_for_others(pe, e, env);
 	env->create.chare = (uint16_t)chare_number(ck_node_of(pe->node), type);
 	return env;

@@ -3,11 +3,15 @@
  * owner.c: in checked mode, the owner of a user's message. `mark` in the message's head names it,
  * and every Ck function that is given a message checks it. A freed message is quarantined for a
  * while, filled with a pattern, before its memory is reused. So the runtime detects a second free,
- * and a send or a write after the free. Elements that have left their process are quarantined, too.
- * Without CK_CHECK=1 nothing calls this file.
+ * and a send or a write after the free. A message that is sent is quarantined, too, and a copy goes
+ * on in its place; when the handlers of this pass have returned, it must still have the pattern.
+ * Elements that have left their process are quarantined as well. Without CK_CHECK=1 nothing calls
+ * this file.
  */
 #include "params.h"
+#include "../../machine/base/cmi_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +20,23 @@ enum {
 	QUARANTINED_BYTES = 1 << 16, /* larger messages are not quarantined: they would cost too much
 				      * memory */
 	QUARANTINED_ELEMENTS = 64, /* elements in quarantine on a PE, at most */
+	FRESH_MESSAGES = 64,       /* sent by handlers that may still run, at most */
 	PATTERN = 0xd5,
+};
+
+/** A message in quarantine. */
+struct kept {
+	struct ck_env *env;
+	char by[96];              /* the code that has sent it, "" outside entry methods */
+	char how[112];            /* by what; "": it was freed, or its program packs it */
 };
 
 /** The quarantine of messages and elements. */
 struct quarantine {
-	struct msg_fifo freed;
-	int n;
+	struct kept *kept;        /* a ring of QUARANTINED_MESSAGES; NULL: not in checked mode */
+	unsigned n_kept, n_out;   /* since the start */
+	struct kept *fresh;       /* [FRESH_MESSAGES]: sent, and not looked at yet */
+	int n_fresh;
 	struct ck_obj *left[QUARANTINED_ELEMENTS]; /* a ring; NULL: none */
 	unsigned n_left;          /* since the start */
 };
@@ -97,32 +111,65 @@ static size_t written(const unsigned char *p, size_t bytes)
 	return i;
 }
 
-static void release_oldest(struct pe *pe)
+_Noreturn static void was_written(struct pe *pe, const struct kept *k, size_t at)
 {
-	struct ck_env *env = (struct ck_env *)msg_fifo_pop(&quarantine_of(pe)->freed);
-	const size_t at = written(payload_of(env), filled(env));
-
-	quarantine_of(pe)->n--;
-	if (at < filled(env))
-		csd_abort(pe, "a message was written to after it was freed (%p, at offset %zu)",
-			  payload_of(env), at);
-	csd_msg_free(pe, &env->head);
+	if (k->how[0])
+		csd_abort(pe,
+			  "the message that %s gave away by %s was written to afterwards (%p, at offset "
+			  "%zu); fill a message before it is sent, or send a copy",
+			  k->by[0] ? k->by : "the program", k->how, payload_of(k->env), at);
+	if (k->env->head.mark == OWNER_SENT)
+		csd_abort(pe, "a message was written to after it was sent (%p, at offset %zu)",
+			  payload_of(k->env), at);
+	csd_abort(pe, "a message was written to after it was freed (%p, at offset %zu)",
+		  payload_of(k->env), at);
 }
 
-/* Only memory of this PE is quarantined. Other memory is returned at once, because its PE waits for
- * it. */
-static void owner_quarantine(struct pe *pe, struct ck_env *env, enum owner owner)
+static void check_kept(struct pe *pe, const struct kept *k)
 {
-	env->head.mark = (uint8_t)owner;
-	if (env->head.origin != CMI_ORIGIN_POOL || env->head.home != pe->local ||
-	    env->head.size > QUARANTINED_BYTES) {
-		csd_msg_free(pe, &env->head);
+	const size_t at = written(payload_of(k->env), filled(k->env));
+
+	if (at < filled(k->env))
+		was_written(pe, k, at);
+}
+
+static void release_oldest(struct pe *pe)
+{
+	struct quarantine *q = quarantine_of(pe);
+	struct kept *k = &q->kept[q->n_out++ % QUARANTINED_MESSAGES];
+
+	check_kept(pe, k);
+	csd_msg_free(pe, &k->env->head);
+}
+
+/* Only memory of this PE stays long. Other memory is returned at once, because its PE waits for
+ * it. */
+static void keep_or_free(struct pe *pe, const struct kept *k)
+{
+	struct quarantine *q = quarantine_of(pe);
+	struct cmi_msg *m = &k->env->head;
+
+	if (m->origin != CMI_ORIGIN_POOL || m->home != pe->local || m->size > QUARANTINED_BYTES) {
+		csd_msg_free(pe, m);
 		return;
 	}
-	memset(payload_of(env), PATTERN, filled(env));
-	msg_fifo_push(&quarantine_of(pe)->freed, &env->head);
-	if (++quarantine_of(pe)->n > QUARANTINED_MESSAGES)
+	if (q->n_kept - q->n_out == QUARANTINED_MESSAGES)
 		release_oldest(pe);
+	q->kept[q->n_kept++ % QUARANTINED_MESSAGES] = *k;
+}
+
+static void owner_fill(struct ck_env *env, enum owner owner)
+{
+	env->head.mark = (uint8_t)owner;
+	memset(payload_of(env), PATTERN, filled(env));
+}
+
+static void owner_quarantine(struct pe *pe, struct ck_env *env, enum owner owner)
+{
+	const struct kept k = { .env = env };
+
+	owner_fill(env, owner);
+	keep_or_free(pe, &k);
 }
 
 void owner_free(struct pe *pe, struct ck_env *env)
@@ -130,13 +177,87 @@ void owner_free(struct pe *pe, struct ck_env *env)
 	owner_quarantine(pe, env, OWNER_NOBODY);
 }
 
-/* A copy leaves for the other node, and the message itself is quarantined. Otherwise the machine
- * would write its own mark into the message, and other processes would read what a second owner
- * writes to it. */
+/* ---- messages that are sent ------------------------------------------------------------------ */
+
+static void look_at_fresh(struct pe *pe)
+{
+	struct quarantine *q = quarantine_of(pe);
+
+	for (int i = 0; i < q->n_fresh; i++) {
+		check_kept(pe, &q->fresh[i]);
+		keep_or_free(pe, &q->fresh[i]);
+	}
+	q->n_fresh = 0;
+}
+
+/* A timer without delay: at the end of this pass, whose handlers have returned. */
+static void pass_ended(void *pe)
+{
+	look_at_fresh(pe);
+}
+
+/* With the room that the program has reserved for a priority (CkReservePrio). */
+static struct ck_env *owner_copy(struct pe *pe, const struct ck_env *env)
+{
+	const struct cmi_msg *m = &env->head;
+	const size_t room = m->origin == CMI_ORIGIN_POOL ? msg_class_bytes(m->size_class) : m->size;
+	struct cmi_msg *copy = csd_msg_alloc(pe, room);
+
+	copy->size = m->size;
+	copy->route = m->route;
+	copy->flags &= (uint8_t) ~(CMI_F_REMOTE | CMI_F_HERE);
+	copy->mark = OWNER_COPY;
+	copy->prio = m->prio;
+	memcpy(copy + 1, m + 1, m->size - sizeof *m);
+	return (struct ck_env *)copy;
+}
+
+struct ck_env *owner_give(struct pe *pe, struct ck_env *env, const char *how)
+{
+	struct quarantine *q = quarantine_of(pe);
+	struct ck_env *copy = owner_copy(pe, env);
+	struct kept *k;
+
+	owner_fill(env, OWNER_SENT);
+	if (q->n_fresh == FRESH_MESSAGES)
+		look_at_fresh(pe);
+	if (!q->n_fresh)
+		CcdCallFnAfter(pass_ended, pe, 0);
+	k = &q->fresh[q->n_fresh++];
+	k->env = env;
+	k->by[0] = '\0';
+	pe->node->up.describe(pe, k->by, sizeof k->by);
+	snprintf(k->how, sizeof k->how, "%s", how);
+	return copy;
+}
+
+struct ck_env *owner_give_call(struct pe *pe, const CkGenChare *chare, int entry,
+			       struct ck_env *env)
+{
+	const CkGenEntry *e = &chare->entries[entry];
+	char name[96], how[112];
+
+	/* Acquire: as in env_unref. Other holders may still read a message of several. */
+	if ((e->message->pack && !(env->flags & CK_ENV_PACKED)) ||
+	    atomic_load_explicit(&env->refs, memory_order_acquire) != 1)
+		return env;
+	snprintf(how, sizeof how, "its call of %s", describe_entry(chare, entry, name, sizeof name));
+	return owner_give(pe, env, how);
+}
+
+/* A copy leaves for the other node, and the message itself, which its program packs, is
+ * quarantined. Otherwise the machine would write its own mark into the message, and other processes
+ * would read what a second owner writes to it. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env)
 {
-	struct ck_env *copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
+	struct ck_env *copy;
 
+	if (env->head.mark == OWNER_COPY) {
+		env->head.flags &= (uint8_t)~CMI_F_HERE;
+		env->head.mark = OWNER_UNKNOWN;
+		return env;
+	}
+	copy = (struct ck_env *)csd_msg_copy(pe, &env->head);
 	copy->head.flags &= (uint8_t)~CMI_F_HERE;
 	copy->head.mark = OWNER_UNKNOWN;
 	owner_quarantine(pe, env, OWNER_SENT);
@@ -173,15 +294,25 @@ void owner_free_element(struct pe *pe, struct ck_obj *obj)
 
 static void owner_pe_start(struct pe *pe)
 {
-	msg_fifo_init(&quarantine_of(pe)->freed);
+	struct quarantine *q = quarantine_of(pe);
+
+	if (!pe->node->check)
+		return;
+	q->kept = cmi_alloc_zero(QUARANTINED_MESSAGES, sizeof *q->kept, "freed messages");
+	q->fresh = cmi_alloc_zero(FRESH_MESSAGES, sizeof *q->fresh, "sent messages");
 }
 
 static void owner_pe_stop(struct pe *pe)
 {
-	while (quarantine_of(pe)->n)
+	struct quarantine *q = quarantine_of(pe);
+
+	look_at_fresh(pe);
+	while (q->n_out != q->n_kept)
 		release_oldest(pe);
 	for (int i = 0; i < QUARANTINED_ELEMENTS; i++)
-		release_element(pe, quarantine_of(pe)->left[i]);
+		release_element(pe, q->left[i]);
+	free(q->kept);
+	free(q->fresh);
 }
 
 const struct ck_part owner_part = {

@@ -26,6 +26,13 @@ void owner_check_free(struct pe *pe, struct ck_env *env);
 void owner_free(struct pe *pe, struct ck_env *env);
 /** Free the memory of an element that has left its process: it is quarantined, too. Takes obj. */
 void owner_free_element(struct pe *pe, struct ck_obj *obj);
+/** A program sends the message: `how` says by what. Takes it, and returns the copy that goes on in
+ * its place. */
+struct ck_env *owner_give(struct pe *pe, struct ck_env *env, const char *how);
+/** The same by a call of an entry that takes a message; one that its program packs goes on
+ * itself. */
+struct ck_env *owner_give_call(struct pe *pe, const CkGenChare *chare, int entry,
+			       struct ck_env *env);
 /** The copy that leaves for another node instead of `env`. Takes `env`. */
 struct ck_env *owner_leave(struct pe *pe, struct ck_env *env);
 

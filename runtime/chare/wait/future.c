@@ -255,8 +255,9 @@ void *CkWaitReleaseFuture(CkFuture f)
 	return msg;
 }
 
-/* Take the caller's message. Aborts if the message has another holder. */
-static struct ck_env *take_message(struct pe *pe, void *msg)
+/* Take the caller's message, of this type; NULL: of any whose bytes are sent as they are. Aborts if
+ * the message has another holder. */
+static struct ck_env *take_message(struct pe *pe, void *msg, const CkGenMessage *type)
 {
 	if (!msg)
 		csd_abort(pe, "CkSendToFuture: the message is NULL; CkSendToFutureTyped(f, CK_NOTYPE, "
@@ -272,6 +273,8 @@ static struct ck_env *take_message(struct pe *pe, void *msg)
 	if (atomic_load_explicit(&env->refs, memory_order_acquire) != 1)
 		csd_abort(pe, "CkSendToFuture: others hold the message, too; send a copy");
 	env->call = 0;
+	if (pe->node->check && !(type && type->pack))
+		env = owner_give(pe, env, "CkSendToFuture");
 	return env;
 }
 
@@ -299,7 +302,7 @@ void CkSendToFuture(CkFuture f, void *msg)
 {
 	struct pe *pe = ck_self();
 
-	send_to_future(pe, f, take_message(pe, msg), UNKNOWN_MESSAGE);
+	send_to_future(pe, f, take_message(pe, msg, NULL), UNKNOWN_MESSAGE);
 }
 
 void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t count)
@@ -312,7 +315,7 @@ void CkSendToFutureTyped(CkFuture f, CkDataType type, const void *data, size_t c
 void CkGen_sendToFuture(CkFuture f, void *msg, const CkGenMessage *type)
 {
 	struct pe *pe = ck_self();
-	struct ck_env *env = take_message(pe, msg);
+	struct ck_env *env = take_message(pe, msg, type);
 
 	check_open(pe, "CkSendToFuture", f);
 	if (type->pack && pe->node->job->node_of[f.pe] != pe->node->job->node)

@@ -184,6 +184,7 @@ enum owner {
 	OWNER_HANDLER,            /* the runtime owns it and lends it to a handler */
 	OWNER_NOBODY,             /* freed */
 	OWNER_WHEN,               /* a `when` has it while other code runs (sdag.c); also unchecked */
+	OWNER_COPY,               /* the runtime's copy of one that was sent; no program knows it */
 };
 
 /* Attributes of entries whose calls get CK_ENV_SPECIAL. The flag makes `call` larger than any
