@@ -327,6 +327,12 @@ void cmi_pe_watch(struct cmi_pe *w);
 /** Whether this is a forked child of the process that called cmi_watch. */
 bool cmi_in_child(void);
 
+/** Whether a node of this host has printed its frames, and so ends the job. Async-signal-safe. */
+bool cmi_told_frames(const struct cmi *m);
+
+/** In a signal handler on any thread: print the line. */
+void cmi_signal_say(const char *line);
+
 /** In a signal handler on any thread, with the handler's context: print the line, then a back-trace
  * from the interrupted instruction. */
 void cmi_signal_trace(const char *line, void *context);

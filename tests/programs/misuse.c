@@ -269,6 +269,7 @@ void Member_on_keeps(Member *self, int number, int n, Note **m)
 	CkFreeMsg(self->kept);
 	CkExit(number + n);
 }
+void Member_on_fails(Member *self) { CkAbort("%p fails", (void *)self); }
 void Member_on_plain(Member *self) { (void)self; CkExit(99); }
 void Member_on_new(Member *self) { (void)self; }
 void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }
@@ -281,7 +282,10 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 	mainProxy = Main_thisProxy(self);
 	members = Member_ckNew();
-	Member_act(Member_at(members, pe), what);
+	if (is(what, "all-fail"))
+		Member_fails_all(members);
+	else
+		Member_act(Member_at(members, pe), what);
 }
 
 #include "misuse.def.h"

@@ -93,7 +93,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	else
 		snprintf(line, sizeof line, "chard: %s: %s at address %p\n", who,
 			 signal_text(sig), info->si_addr);
-	cmi_signal_trace(line, context);
+	die_trace(job_here(), line, context);
 	die_here(job_here(), 128 + sig);
 }
 

@@ -106,6 +106,20 @@ static void print_frames(unw_context_t *context, int flags)
 		print_plain(context, flags);
 }
 
+/* Nodes of a host that fail at once have mostly the same back-trace, so the first of them prints
+ * it. A forked child only reads what they share. Relaxed: nothing else goes with it. */
+static bool frames_are_ours(const struct cmi *m)
+{
+	return !m || !m->frames || cmi_in_child() || frames_wish() == FRAMES_ALL ||
+	       !atomic_exchange_explicit(m->frames, true, memory_order_relaxed);
+}
+
+/* Relaxed: as above. */
+bool cmi_told_frames(const struct cmi *m)
+{
+	return m && m->frames && atomic_load_explicit(m->frames, memory_order_relaxed);
+}
+
 static _Noreturn void end_job(struct cmi *m, int code)
 {
 	if (m && m->boot && !cmi_in_child())
@@ -152,7 +166,7 @@ void die_say(struct cmi *m, int code, bool backtrace, const char *line)
 
 	die_first(m, code);
 	die_write(line);
-	if (backtrace && unw_getcontext(&context) == 0)
+	if (backtrace && frames_are_ours(m) && unw_getcontext(&context) == 0)
 		print_frames(&context, 0);
 }
 
@@ -187,15 +201,27 @@ void cmi_no_memory(size_t bytes, const char *what)
 	cmi_abort(job_here(), 1, false, line);
 }
 
+void cmi_signal_say(const char *line)
+{
+	die_write(line);
+}
+
 void cmi_signal_trace(const char *line, void *context)
 {
 	die_write(line);
 	print_frames(context, UNW_INIT_SIGNAL_FRAME);
 }
 
+void die_trace(struct cmi *m, const char *line, void *context)
+{
+	die_write(line);
+	if (frames_are_ours(m))
+		print_frames(context, UNW_INIT_SIGNAL_FRAME);
+}
+
 void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
 {
 	die_first(m, code);
-	cmi_signal_trace(line, context);
+	die_trace(m, line, context);
 	die_here(m, code);
 }

@@ -22,6 +22,8 @@ void die_say(struct cmi *m, int code, bool backtrace, const char *line);
 /** The other half, for where no function of a host program may be called: in a signal handler, or
  * at exit, when its objects may be destroyed. */
 _Noreturn void die_here(struct cmi *m, int code);
+/** In a signal handler, between die_first and die_here: print the line, then the back-trace. */
+void die_trace(struct cmi *m, const char *line, void *context);
 /** Whether the calling thread is ending the job already. */
 bool die_is_ours(const struct cmi *m);
 

@@ -7,8 +7,9 @@
  * outermost; a fault from where it came. Others between them are counted. Where no frame is the
  * program's, a fault has all of them printed, and a mistake has a line that says so.
  *
- * The library, libdw.so.1, is loaded here. Its headers are needed when this file is compiled;
- * without them there are no such lines.
+ * The library, libdw.so.1, is loaded here. Names of C++ are demangled by the program's own
+ * libstdc++, or by libstdc++.so.6, which is loaded for the first of them. libdw's headers are
+ * needed when this file is compiled; without them there are no such lines.
  */
 #include "frames.h"
 
@@ -42,7 +43,8 @@ static const char LIBRARY[] = "libdw.so.1";
 	X(dwfl_module_info) X(dwfl_module_addrdie) X(dwfl_module_nextcu) X(dwarf_haspc)            \
 	X(dwarf_getsrc_die) X(dwarf_linesrc) X(dwarf_lineno)                                       \
 	X(dwarf_getscopes) X(dwarf_getscopes_die) X(dwarf_diename) X(dwarf_tag)                    \
-	X(dwarf_attr) X(dwarf_formudata) X(dwarf_getsrcfiles) X(dwarf_filesrc)
+	X(dwarf_attr) X(dwarf_attr_integrate) X(dwarf_formudata) X(dwarf_formstring)               \
+	X(dwarf_getsrcfiles) X(dwarf_filesrc)
 
 #define DW_POINTER(name) __typeof__(name) *name;
 static struct {
@@ -154,6 +156,52 @@ static enum whose whose(uintptr_t at, const struct line *l)
 	return PROGRAM;
 }
 
+/* ---- names of C++ ---------------------------------------------------------------------------- */
+
+typedef char *(*demangle_fn)(const char *name, char *buffer, size_t *length, int *status);
+
+static demangle_fn demangler(void)
+{
+	void *fn = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+	void *library = fn ? NULL : dlopen("libstdc++.so.6", RTLD_NOW);
+	demangle_fn found;
+
+	if (library)
+		fn = dlsym(library, "__cxa_demangle");
+	*(void **)&found = fn;
+	return found;
+}
+
+static bool is_mangled(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0;
+}
+
+/* As the source has it: Block::step(int). Nothing is freed, because the child ends soon. */
+static const char *readable(const char *name)
+{
+	static demangle_fn demangle;
+	int status = -1;
+	char *text;
+
+	if (!name || !is_mangled(name) || (!demangle && !(demangle = demangler())))
+		return name;
+	text = demangle(name, NULL, NULL, &status);
+	return status == 0 && text ? text : name;
+}
+
+/* C++ gives functions a name for the linker, too, which has their class. Those of libc are not the
+ * program's word for them, such as __GI_abort. */
+static const char *function_name(Dwarf_Die *function)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (dw.dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute))
+		name = dw.dwarf_formstring(&attribute);
+	return name && is_mangled(name) ? readable(name) : dw.dwarf_diename(function);
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static void add_line(struct lines *lines, uintptr_t at, struct line l)
@@ -212,7 +260,7 @@ static bool add_inlined(struct lines *lines, Dwarf_Die *unit, uintptr_t at, Dwar
 
 		if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
 			continue;
-		l.name = dw.dwarf_diename(&around[i]);
+		l.name = function_name(&around[i]);
 		add_line(lines, at, l);
 		if (tag == DW_TAG_subprogram)
 			return true;
@@ -260,6 +308,7 @@ static void add_frame(struct lines *lines, Dwfl *dwfl, uintptr_t at, bool exact)
 		l.name = NULL;
 	if (l.name)
 		l.offset = offset + (at - look);
+	l.name = readable(l.name);
 	add_line(lines, at, l);
 }
 

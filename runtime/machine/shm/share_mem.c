@@ -163,12 +163,14 @@ static int map_alone(struct cmi *m)
 }
 
 /* Relaxed, both: others read only after the fence of the second meeting. */
-static void tell_mapped(struct share *s)
+static void tell_mapped(struct cmi *m)
 {
+	const struct share *s = m->share;
 	struct share_head *host = share_head_of(s, 0);
 
 	atomic_store_explicit(&host->mapped[s->me], 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&host->n_mapped, 1, memory_order_relaxed);
+	m->frames = &host->frames;
 }
 
 int share_map(struct cmi *m, const struct share_name *names)
@@ -194,7 +196,7 @@ int share_map(struct cmi *m, const struct share_name *names)
 	s->lines_at = (head + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
 	atomic_store_explicit(&share_head_of(s, s->me)->used, (s->lines_at + lines + PAGE) / PAGE * PAGE,
 			      memory_order_relaxed);
-	tell_mapped(s);
+	tell_mapped(m);
 	return 0;
 }
 
@@ -296,6 +298,7 @@ void share_close(struct cmi *m)
 	if (!s)
 		return;
 	in_bounds_again(s);
+	m->frames = NULL;
 	if (s->base && !s->one_process)
 		munmap(s->base, all_bytes(s));
 	if (s->name.fd >= 0)
