@@ -161,6 +161,7 @@ const struct csd_layer chare_layer = {
 	.forked = ck_forked,
 	.up = {
 		.describe = ck_describe,
+		.describe_fully = ck_describe_fully,
 		.swap_running = ck_swap_running,
 		.may_wait = ck_may_wait,
 		.describe_message = ck_describe_message,

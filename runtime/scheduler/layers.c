@@ -44,6 +44,7 @@ static void add_upcalls(struct csd_upcalls *all, const struct csd_layer *layer)
 	ADD(put_arrived);
 	ADD(put_piece);
 	ADD(describe);
+	ADD(describe_fully);
 	ADD(swap_running);
 	ADD(leaving);
 	ADD(may_wait);

@@ -45,6 +45,8 @@ struct csd_upcalls {
 			  const void *piece, size_t bytes);
 	/** Write what runs on the PE now, as "Cell::ghost", or "". Async-signal-safe. */
 	void (*describe)(const struct pe *pe, char *buf, size_t len);
+	/** The same with the element, as "Cell::ghost at Cell(3)". */
+	void (*describe_fully)(const struct pe *pe, char *buf, size_t len);
 	/** A thread takes or leaves the PE: exchange the record of what runs there with `state`, which is
 	 * all zero while nothing does. csd_watch_swaps observes this. */
 	void (*swap_running)(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);

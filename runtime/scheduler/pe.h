@@ -141,6 +141,10 @@ struct pe {
 		bool oversubscribed;
 		uint64_t look_ns;          /* when to check next whether this PE has its core for itself */
 		bool flagged;              /* the loop ends when a flag is set, perhaps by another thread */
+		/* The clock was read last, in which pass, and it is read in passes of which these bits are 0.
+		 * Relaxed: other threads only compare the time with now (watch_term.c). */
+		_Atomic uint64_t seen_ns;
+		uint64_t seen_passes, unseen;
 	} idle;
 
 	/* Written by any PE of the node. Two lines, because processors fetch them in pairs. */

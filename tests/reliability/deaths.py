@@ -220,7 +220,7 @@ def judged(death, job):
         return wrong  # nobody is there to say it, or to hear it
     lines = own_lines(job.text())
     ours = [line for line in lines if line.startswith('ckrun: ')]
-    theirs = [line for line in lines if line.startswith('chard: ')]
+    theirs = [line for line in lines if line.startswith('chard: ') and not is_term_line(death, line)]
     if not death.alone:
         wrong += judged_launcher(death, ours)
     return wrong + judged_runtime(death, theirs)
@@ -229,6 +229,12 @@ def judged(death, job):
 def is_stop_line(death, line):
     """ckrun names a node that is stopped, at once."""
     return re.match(rf'ckrun: node {death.victim} .* was stopped by signal 19 .*, and the job waits for it$', line)
+
+
+def is_term_line(death, line):
+    """A node that SIGTERM ends says what that interrupts."""
+    return expected_code(death) in (124, 128 + signal.SIGTERM) and \
+        re.match(r'chard: node \d+: ended by SIGTERM; (its PEs are idle|PE \d+ has been in )', line)
 
 
 def is_report_line(line):

@@ -172,6 +172,7 @@ static inline CkGenCall checked_call(struct pe *pe, const struct collection *c, 
 
 /** For the scheduler's error lines: the entry method that runs. */
 void ck_describe(const struct pe *pe, char *buf, size_t len);
+void ck_describe_fully(const struct pe *pe, char *buf, size_t len);
 
 /* ---- closed.c -------------------------------------------------------------------------------- */
 

@@ -38,6 +38,16 @@ void ck_describe(const struct pe *pe, char *buf, size_t len)
 		buf[0] = 0;
 }
 
+void ck_describe_fully(const struct pe *pe, char *buf, size_t len)
+{
+	const struct ck_obj *obj = ck_of(pe) ? ck_of(pe)->now.obj : NULL;
+	char what[160], element[96];
+
+	ck_describe(pe, what, sizeof what);
+	snprintf(buf, len, "%s%s%s", what, obj ? " at " : "",
+		 obj ? obj_describe(obj, element, sizeof element) : "");
+}
+
 /* Call the handler on one element. The caller decides whether to free env. */
 static inline void run_call(struct pe *pe, struct ck_obj *obj, uint32_t entry, CkGenCall call,
 			    struct ck_env *env)

@@ -138,13 +138,23 @@ static bool may_yield(const struct pe *pe, uint64_t now)
 
 static void look_at_core(struct pe *pe, uint64_t now)
 {
+	atomic_store_explicit(&pe->idle.seen_ns, now, memory_order_relaxed);
+	pe->idle.seen_passes = pe->passes;
 	if (CSD_UNLIKELY(now >= pe->idle.look_ns))
 		pe->idle.look_ns = cmi_look_at_core(pe->wire, now) ? now + CORE_NS : UINT64_MAX;
 }
 
+/* A PE that is never idle reads the clock in one pass of 256, but in each while they are so long
+ * that this costs nothing. So it is known how long a long handler has run. */
 void idle_look_at_core(struct pe *pe)
 {
-	look_at_core(pe, csd_now_ns());
+	enum { CORE_PASSES = 256, LONG_NS = 1000 * 1000 };
+	const uint64_t now = csd_now_ns(), passes = pe->passes - pe->idle.seen_passes;
+	/* Relaxed: our own. */
+	const uint64_t took = now - atomic_load_explicit(&pe->idle.seen_ns, memory_order_relaxed);
+
+	pe->idle.unseen = took > passes * LONG_NS ? 0 : CORE_PASSES - 1;
+	look_at_core(pe, now);
 }
 
 void idle_step(struct pe *pe)

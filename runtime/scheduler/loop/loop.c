@@ -187,11 +187,9 @@ static int poll_layer(struct pe *pe)
 
 static int one_pass(struct pe *pe, int most)
 {
-	/* A PE that is never idle reads the clock in one pass of this many. */
-	enum { CORE_PASSES = 256 };
 	int work = 0;
 
-	if (CSD_UNLIKELY(++pe->passes % CORE_PASSES == 0)) {
+	if (CSD_UNLIKELY((++pe->passes & pe->idle.unseen) == 0)) {
 		idle_look_at_core(pe);
 		msg_pool_send_parcels(pe);
 	}

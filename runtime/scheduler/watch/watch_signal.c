@@ -6,7 +6,7 @@
  *                 makes a report (watch.c). Each PE of this process gets CHECK_SIGNAL.
  *   CHECK_SIGNAL  to one thread. From its PE's timer (CK_WATCHDOG=S): if the PE has been in one
  *                 handler for S seconds, the job ends. From SIGUSR1's handler: a busy PE prints
- *                 what runs.
+ *                 what runs. From SIGTERM's (watch_term.c): it says so, and ends the process.
  *
  * Handlers only read what their own PE has, and call async-signal-safe functions. A signal that the
  * program handles itself is left to the program.
@@ -29,14 +29,15 @@ enum { TICKS = 4 };                /* of a timer, in the time that a handler may
 static struct node *watched;
 static pid_t watched_process;
 
-/** One PE. Its thread and the handlers on this thread use it. */
-struct csd_signals {
-	pid_t thread;
-	timer_t timer;
-	bool has_timer;
-	uint64_t work;             /* the PE's progress at the last tick */
-	int n_same;                /* ticks without progress */
-};
+const struct node *signals_node(void)
+{
+	return getpid() == watched_process ? watched : NULL;
+}
+
+void signals_check(const struct pe *pe)
+{
+	tgkill(getpid(), pe->signals->thread, CHECK_SIGNAL);
+}
 
 /* ---- in signal handlers ---------------------------------------------------------------------- */
 
@@ -96,7 +97,12 @@ static void on_check(int sig, siginfo_t *info, void *context)
 
 	(void)sig;
 	if (pe && pe->signals) {
-		if (info->si_code == SI_TIMER)
+		/* Acquire: pairs with the release in term_chosen. */
+		const int n_long = atomic_load_explicit(&pe->signals->terminated, memory_order_acquire);
+
+		if (n_long)
+			term_say_and_end(pe, n_long);
+		else if (info->si_code == SI_TIMER)
 			watch_tick(pe, context);
 		else
 			tell_busy(pe, context);
@@ -106,11 +112,11 @@ static void on_check(int sig, siginfo_t *info, void *context)
 
 static void on_ask(int sig, siginfo_t *info, void *context)
 {
-	const struct node *node = watched;
+	const struct node *node = signals_node();
 	const int kept = errno;
 
 	(void)sig, (void)info;
-	if (!node || getpid() != watched_process)
+	if (!node)
 		return;
 	for (int i = 0; i < node->job->my_n_pes; i++) {
 		const struct pe *pe = node->pes[i];
@@ -118,7 +124,7 @@ static void on_ask(int sig, siginfo_t *info, void *context)
 		if (pe == csd_self() && pe->signals)
 			tell_busy(pe, context);
 		else if (pe->signals)
-			tgkill(getpid(), pe->signals->thread, CHECK_SIGNAL);
+			signals_check(pe);
 	}
 	if (node->job->node == 0)
 		watch_look(node->pes[0]);
@@ -127,7 +133,7 @@ static void on_ask(int sig, siginfo_t *info, void *context)
 
 /* ---- start and stop -------------------------------------------------------------------------- */
 
-static bool install(int sig, void (*fn)(int sig, siginfo_t *info, void *context))
+bool signals_install(int sig, void (*fn)(int sig, siginfo_t *info, void *context))
 {
 	struct sigaction ours = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK }, now;
 
@@ -142,28 +148,30 @@ void signals_start(struct node *node)
 		return;
 	watched = node;
 	watched_process = getpid();
-	if (!install(CHECK_SIGNAL, on_check) && node->watchdog > 0)
+	if (!signals_install(CHECK_SIGNAL, on_check) && node->watchdog > 0)
 		csd_abort(NULL, "CK_WATCHDOG=%d: the program uses signal %d itself",
 			  (int)node->watchdog, CHECK_SIGNAL);
-	install(SIGUSR1, on_ask);
+	signals_install(SIGUSR1, on_ask);
+	term_start();
 }
 
-/* No more requests from now on. Restores a host program's handler. */
-static void uninstall(const struct node *node, int sig,
-		      void (*fn)(int sig, siginfo_t *info, void *context))
+void signals_uninstall(int sig, void (*fn)(int sig, siginfo_t *info, void *context),
+		       void (*then)(int))
 {
 	struct sigaction now;
 
 	if (!sigaction(sig, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == fn)
-		signal(sig, node->cfg->guest ? SIG_DFL : SIG_IGN);
+		signal(sig, then);
 }
 
 void signals_stop(struct node *node)
 {
 	if (!node->watchdog || watched != node)
 		return;
-	uninstall(node, SIGUSR1, on_ask);
-	uninstall(node, CHECK_SIGNAL, on_check);
+	/* No more requests from now on. */
+	signals_uninstall(SIGUSR1, on_ask, node->cfg->guest ? SIG_DFL : SIG_IGN);
+	signals_uninstall(CHECK_SIGNAL, on_check, node->cfg->guest ? SIG_DFL : SIG_IGN);
+	term_stop();
 }
 
 static void timer_start(struct pe *pe, struct csd_signals *s)
@@ -187,6 +195,8 @@ void signals_pe_start(struct pe *pe)
 	struct csd_signals *s = cmi_alloc_zero(1, sizeof *s, "the watchdog");
 
 	s->thread = gettid();
+	/* Relaxed: as in look_at_core. The main chares' constructors run before the first pass. */
+	atomic_store_explicit(&pe->idle.seen_ns, csd_now_ns(), memory_order_relaxed);
 	/* A handler on this thread sees it complete or not at all. */
 	atomic_signal_fence(memory_order_release);
 	pe->signals = s;
