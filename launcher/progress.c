@@ -160,13 +160,15 @@ static void compose(struct launch_progress *p, int64_t now_ms)
 		all += ticks[i] = grown(t.ticks[i], p->last.ticks[i]);
 	long long s = (now_ms - p->begun_ms) / 1000;
 	if (t.n_pes == 0 || all == 0) {
-		snprintf(p->line, sizeof(p->line), "ckrun: %lld s, %d of %d PEs have begun", s, t.n_pes, p->n_pes);
+		snprintf(p->line, sizeof(p->line), "ckrun: %lld s, %d of %d PE%s begun", s, t.n_pes, p->n_pes,
+			 p->n_pes == 1 ? " has" : "s have");
 	} else {
 		int64_t ms = now_ms > p->last.at_ms ? now_ms - p->last.at_ms : 1;
 		rate_text((double)grown(t.handled, p->last.handled) * 1000 / (double)ms, rate, sizeof(rate));
 		newest_text(p, text);
-		snprintf(p->line, sizeof(p->line), "ckrun: %lld s, %d PEs: %.0f %% busy, %.0f %% overhead, %s messages/s%s%s",
-			 s, t.n_pes, 100.0 * (double)ticks[GAUGE_BUSY] / (double)all,
+		snprintf(p->line, sizeof(p->line), "ckrun: %lld s, %d PE%s: %.0f %% busy, %.0f %% overhead, "
+			 "%s messages/s%s%s", s, t.n_pes, t.n_pes == 1 ? "" : "s",
+			 100.0 * (double)ticks[GAUGE_BUSY] / (double)all,
 			 100.0 * (double)ticks[GAUGE_OVERHEAD] / (double)all, rate, *text ? " | " : "", text);
 	}
 	p->last = t;

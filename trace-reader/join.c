@@ -73,14 +73,6 @@ static struct message *add_message(struct job *j)
 	return &j->messages[j->n_messages++];
 }
 
-static bool is_handled(const struct trace_record *r)
-{
-	if (r->flags & TRACE_AGAIN)
-		return false;
-	return r->kind == TRACE_HANDLE || r->kind == TRACE_TAKEN ||
-	       (r->kind == TRACE_BEGIN && (r->flags & TRACE_DIRECT));
-}
-
 /* The message with this number of PE `from`, whose sends are messages first .. first + n - 1, with
  * rising numbers. */
 static struct message *find_numbered(struct job *j, const size_t *first, int from, uint32_t seq)
@@ -135,8 +127,8 @@ static void join_numbered(struct job *j)
 		for (uint32_t k = 0; p->head && k < p->n; k++) {
 			const struct trace_record *r = record_at(p, k);
 
-			j->n_handled += is_handled(r);
-			if (!is_handled(r) || (r->flags & TRACE_KEYED) || r->pe < 0 || r->pe >= j->n_pes)
+			j->n_handled += record_is_handled(r);
+			if (!record_is_handled(r) || (r->flags & TRACE_KEYED) || r->pe < 0 || r->pe >= j->n_pes)
 				continue;
 			struct message *m = find_numbered(j, first, r->pe, r->seq);
 
@@ -243,7 +235,7 @@ static void list_ends(const struct job *j, bool puts, struct ends *sent, struct 
 				add_end(taken, (struct end){ NONE, i, put, ns, i, k });
 			else if (!puts && keyed && r->kind == TRACE_SEND)
 				add_end(sent, (struct end){ i, target(j, to_node, r, r->pe), r->seq, ns, i, k });
-			else if (!puts && keyed && is_handled(r))
+			else if (!puts && keyed && record_is_handled(r))
 				add_end(taken, (struct end){ r->pe, target(j, to_node, r, i), r->seq, ns, i, k });
 		}
 	}

@@ -8,6 +8,7 @@
  *   join.c          sends and handlers joined, clocks of several hosts aligned
  *   walk.c          a PE's records as nested spans, in the order of time
  *   sums.c, path.c  sums of PEs and entries; the critical path
+ *   elements.c      elements as text; the entry methods that messages lead to
  *   perfetto.c, projections.c, summary.c, html.c   writers
  *   otf2.c          one more, through libotf2; otf2_none.c where that is missing
  */
@@ -86,6 +87,14 @@ static inline uint64_t record_value(const struct trace_record *r)
 /** When a record was written, in ns since the start of the trace, on the first host's clock. */
 int64_t record_ns(const struct job *j, const struct pe_trace *p, const struct trace_record *r);
 
+/** Whether a message is handled here for the first time. */
+static inline bool record_is_handled(const struct trace_record *r)
+{
+	return !(r->flags & TRACE_AGAIN) &&
+	       (r->kind == TRACE_HANDLE || r->kind == TRACE_TAKEN ||
+		(r->kind == TRACE_BEGIN && (r->flags & TRACE_DIRECT)));
+}
+
 /** Never NULL. */
 const char *trace_name_of(const struct pe_trace *p, enum trace_name_kind kind, unsigned id);
 
@@ -137,6 +146,28 @@ struct walker {
 size_t n_names(const struct job *j, enum trace_name_kind kind);
 void trace_walk(const struct job *j, const struct pe_trace *p, const struct walker *w);
 const char *span_name(const struct pe_trace *p, const struct span *s);
+
+/* ---- elements, arrivals --------------------------------------------------------------------- */
+
+/** How many numbers an element has in texts, by the entry of a record that names it. */
+struct elements {
+	unsigned char *dims;         /* [n] */
+	size_t n;
+};
+
+void elements_init(struct elements *e, const struct job *j);
+void elements_free(struct elements *e);
+enum { ELEMENT_TEXT = 160 };
+/** The element of a record with an index, as Block(0, 3); returns text, of ELEMENT_TEXT bytes. */
+const char *element_text(const struct elements *e, const struct job *j,
+			 const struct trace_record *r, char *text, size_t room);
+
+/** The record that begins the entry method for which a handler, or a put's function, was called;
+ * NULL: there is none at once. */
+const struct trace_record *entry_begun(const struct pe_trace *p, uint32_t record);
+/** By the record of an arrival: 1 + the one that handles the message; 0: the trace has none. The
+ * caller frees it. */
+uint32_t *trace_arrivals(const struct pe_trace *p);
 
 /* ---- writers: print a line and exit with code 1 when the file cannot be written -------------- */
 

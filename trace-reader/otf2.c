@@ -5,7 +5,8 @@
  *
  * A host is a node of the system tree, a node of the job a location group, a PE a location.
  * Entries, the runtime's handlers, functions of puts, idle times and the program's own spans are
- * regions. Counters of the program are metrics, its marks are markers.
+ * regions. Counters of the program are metrics, its marks are markers. The attribute `element` of
+ * an entry is its element, Block(0, 3); the others are the numbers in it.
  *
  * A message is a pair of MpiSend and MpiRecv, and PEs are the ranks: readers draw arrows between
  * two moments from these records. Records of one-sided transfers have only the sender's time, so
@@ -18,13 +19,14 @@
 
 #include <otf2/otf2.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EVENT_CHUNK = 1 << 20, DEFINITION_CHUNK = 4 << 20 };
 enum { COMM_MESSAGES, COMM_PUTS };
 enum { GROUP_LOCATIONS, GROUP_PES };
 /* Regions: these two, then entries, handlers and the program's events, by their numbers. */
 enum { REGION_IDLE, REGION_PUT, REGION_FIRST };
-enum { NS_PER_S = 1000000000, INDICES = 3 };
+enum { NS_PER_S = 1000000000, INDICES = 3, ATTRIBUTE_ELEMENT = INDICES };
 /* What a name of the program represents. */
 enum use_kind { USE_REGION, USE_METRIC, USE_MARK, USE_KINDS };
 
@@ -36,6 +38,14 @@ struct use {
 	uint32_t n;
 };
 
+/* The elements that events name: the first strings of the archive, by their numbers. */
+struct element_names {
+	char **text;                 /* [n] */
+	uint32_t n;
+	uint32_t *slots;             /* [n_slots], a power of two, by hash: 1 + a number; 0: free */
+	uint32_t n_slots;
+};
+
 struct otf2 {
 	const struct job *j;
 	const char *folder;
@@ -44,6 +54,8 @@ struct otf2 {
 	uint32_t n_ranks;
 	uint64_t *n_events;          /* [n_pes] */
 	struct use uses[USE_KINDS];
+	struct elements elements;
+	struct element_names element_names;
 	/* The PE whose events are written. */
 	const struct pe_trace *p;
 	OTF2_EvtWriter *events;
@@ -95,6 +107,49 @@ static uint32_t use(struct otf2 *o, enum use_kind kind, const struct span *s)
 static const char *used_name(const struct otf2 *o, enum use_kind kind, uint32_t number)
 {
 	return o->j->events.text[o->uses[kind].event[number]];
+}
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+static uint32_t *slot_of(const struct element_names *e, const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+		uint32_t *slot = &e->slots[i & (e->n_slots - 1)];
+
+		if (!*slot || strcmp(e->text[*slot - 1], text) == 0)
+			return slot;
+	}
+}
+
+/* At least half of the slots stay free. */
+static void double_slots(struct element_names *e)
+{
+	free(e->slots);
+	e->n_slots = e->n_slots ? 2 * e->n_slots : 1024;
+	e->slots = need(calloc(e->n_slots, sizeof *e->slots));
+	e->text = need(realloc(e->text, e->n_slots / 2 * sizeof *e->text));
+	for (uint32_t i = 0; i < e->n; i++)
+		*slot_of(e, e->text[i]) = i + 1;
+}
+
+static OTF2_StringRef element_name(struct otf2 *o, const struct trace_record *r)
+{
+	struct element_names *e = &o->element_names;
+	char text[ELEMENT_TEXT];
+	uint32_t *slot;
+
+	if (e->n == e->n_slots / 2)
+		double_slots(e);
+	slot = slot_of(e, element_text(&o->elements, o->j, r, text, sizeof text));
+	if (!*slot) {
+		e->text[e->n] = need(strdup(text));
+		*slot = ++e->n;
+	}
+	return *slot - 1;
 }
 
 /* ---- regions ------------------------------------------------------------------------------------------ */
@@ -179,13 +234,19 @@ static void write_mark(struct otf2 *o, const struct span *s)
 					      o->rank[o->p->head->pe], ""));
 }
 
+static void attach_element(struct otf2 *o, const struct trace_record *r)
+{
+	for (int i = 0; i < INDICES; i++)
+		must(o, OTF2_AttributeList_AddInt32(o->attributes, (OTF2_AttributeRef)i, r->index[i]));
+	must(o, OTF2_AttributeList_AddStringRef(o->attributes, ATTRIBUTE_ELEMENT, element_name(o, r)));
+}
+
 static void on_begin(void *arg, const struct span *s)
 {
 	struct otf2 *o = arg;
 
-	for (int i = 0; s->kind == SPAN_ENTRY && !s->resumed && i < INDICES; i++)
-		must(o, OTF2_AttributeList_AddInt32(o->attributes, (OTF2_AttributeRef)i,
-						    record_at(o->p, s->record)->index[i]));
+	if (s->kind == SPAN_ENTRY && !s->resumed)
+		attach_element(o, record_at(o->p, s->record));
 	must(o, OTF2_EvtWriter_Enter(o->events, o->attributes, (OTF2_TimeStamp)s->start, region_of(o, s)));
 	write_taken(o, s);
 }
@@ -384,6 +445,16 @@ static void define_attributes(struct otf2 *o)
 
 		must(o, OTF2_GlobalDefWriter_WriteAttribute(o->defs, (OTF2_AttributeRef)i, text, text, OTF2_TYPE_INT32));
 	}
+	const OTF2_StringRef element = string(o, "element");
+
+	must(o, OTF2_GlobalDefWriter_WriteAttribute(o->defs, ATTRIBUTE_ELEMENT, element, element,
+						    OTF2_TYPE_STRING));
+}
+
+static void define_elements(struct otf2 *o)
+{
+	for (uint32_t i = 0; i < o->element_names.n; i++)
+		string(o, o->element_names.text[i]);
 }
 
 /* Time 0 is the first record, by the first host's clock. */
@@ -403,6 +474,7 @@ static void write_definitions(struct otf2 *o)
 {
 	o->defs = OTF2_Archive_GetGlobalDefWriter(o->archive);
 	define_clock(o);
+	define_elements(o);
 	must(o, OTF2_GlobalDefWriter_WriteParadigm(o->defs, OTF2_PARADIGM_MPI, string(o, "Chard"),
 						   OTF2_PARADIGM_CLASS_PROCESS));
 	define_hosts(o);
@@ -449,6 +521,7 @@ void write_otf2(const struct job *j, const char *folder)
 	for (int i = 0; i < j->n_pes; i++)
 		if (j->pes[i].head)
 			o.rank[i] = o.n_ranks++;
+	elements_init(&o.elements, j);
 	open_archive(&o);
 	write_events(&o);
 	write_local_definitions(&o);
@@ -460,4 +533,9 @@ void write_otf2(const struct job *j, const char *folder)
 		free(o.uses[k].event);
 	}
 	free(o.n_events);
+	elements_free(&o.elements);
+	for (uint32_t i = 0; i < o.element_names.n; i++)
+		free(o.element_names.text[i]);
+	free(o.element_names.text);
+	free(o.element_names.slots);
 }

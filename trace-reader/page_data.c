@@ -55,6 +55,7 @@ struct stream {
 	int open;                        /* bars that have begun and not ended */
 	size_t n_names;
 	struct block blocks[PAGE_DEPTH_MOST];
+	uint32_t *arrivals;              /* trace_arrivals(p) */
 	int64_t *next_event;             /* [n_names]: marks and counters are shown from this time on */
 	unsigned char three[3];          /* that wait for base64 */
 	int n_three;
@@ -226,12 +227,22 @@ static bool has_element(const struct span *s)
 	       s->kind == SPAN_COME;
 }
 
+/* The record that names the element of a span, or of the call that has arrived, and its entry. */
+static const struct trace_record *element_of(const struct stream *s, const struct span *span)
+{
+	if (has_element(span))
+		return record_at(s->p, span->record);
+	if (span->kind == SPAN_ARRIVE && s->arrivals[span->record])
+		return entry_begun(s->p, s->arrivals[span->record] - 1);
+	return NULL;
+}
+
 static struct item item_of(const struct stream *s, const struct span *span, enum item_kind kind, int depth)
 {
 	return (struct item){
 		.kind = kind, .name = page_name_of(s->d->names, s->p, span), .start = span->start,
 		.len = span->end - span->start, .own = span->end - span->start - span->inner, .depth = depth,
-		.element = has_element(span) ? record_at(s->p, span->record) : NULL,
+		.element = element_of(s, span),
 	};
 }
 
@@ -320,6 +331,7 @@ void page_data_write(struct page_data *d, const struct pe_trace *p)
 	const struct walker walker = { &s, on_begin, on_end, on_moment };
 
 	s.next_event = need(calloc(s.n_names, sizeof *s.next_event));
+	s.arrivals = trace_arrivals(p);
 	trace_walk(d->j, p, &walker);
 	end_blocks(&s, 0);
 	if (s.n_three)
@@ -329,6 +341,7 @@ void page_data_write(struct page_data *d, const struct pe_trace *p)
 		free(s.blocks[i].parts);
 	}
 	free(s.next_event);
+	free(s.arrivals);
 }
 
 /* ---- where messages were sent ------------------------------------------------------------------------ */

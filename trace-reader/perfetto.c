@@ -31,7 +31,10 @@ enum {
 
 /* Names that each sequence has; those of a PE's own tables follow. */
 enum { NAME_FIXED = 100, NAME_ENTRY = 1000, NAME_HANDLER = 70000, NAME_EVENT = 80000 };
-enum { ARGUMENT_INDEX = 1, ARGUMENT_BYTES, ARGUMENT_TO, ARGUMENT_FROM, ARGUMENT_VALUE };
+enum {
+	ARGUMENT_ELEMENT = 1, ARGUMENT_BYTES, ARGUMENT_TO, ARGUMENT_FROM, ARGUMENT_VALUE,
+	ARGUMENT_ENTRY, ARGUMENTS
+};
 
 struct buffer {
 	unsigned char *at;
@@ -94,6 +97,8 @@ struct writer {
 	const struct job *j;
 	const struct pe_trace *p;
 	FILE *f;
+	struct elements elements;
+	uint32_t *arrivals;          /* trace_arrivals(p) */
 	struct buffer packet, event, part, out;
 };
 
@@ -187,8 +192,8 @@ static const char *const categories[SPAN_KINDS] = {
 static void write_names(struct writer *w)
 {
 	static const char *const arguments[] = {
-		[ARGUMENT_INDEX] = "element", [ARGUMENT_BYTES] = "bytes", [ARGUMENT_TO] = "to PE",
-		[ARGUMENT_FROM] = "from PE", [ARGUMENT_VALUE] = "number",
+		[ARGUMENT_ELEMENT] = "element", [ARGUMENT_BYTES] = "bytes", [ARGUMENT_TO] = "to PE",
+		[ARGUMENT_FROM] = "from PE", [ARGUMENT_VALUE] = "number", [ARGUMENT_ENTRY] = "entry",
 	};
 
 	for (int k = 0; k < SPAN_KINDS; k++) {
@@ -197,7 +202,7 @@ static void write_names(struct writer *w)
 		intern(w, INTERNED_CATEGORY, (uint64_t)k + 1, categories[k]);
 		intern(w, INTERNED_NAME, NAME_FIXED + (uint64_t)k, span_name(w->p, &s));
 	}
-	for (int a = ARGUMENT_INDEX; a <= ARGUMENT_VALUE; a++)
+	for (int a = ARGUMENT_ELEMENT; a < ARGUMENTS; a++)
 		intern(w, INTERNED_ARGUMENT, (uint64_t)a, arguments[a]);
 	intern_table(w, TRACE_NAME_ENTRY, NAME_ENTRY);
 	intern_table(w, TRACE_NAME_HANDLER, NAME_HANDLER);
@@ -250,28 +255,57 @@ static void open_event(struct writer *w, unsigned type, const struct span *s)
 	put_number(&w->event, EVENT_CATEGORY, (uint64_t)s->kind + 1);
 }
 
+static void add_element(struct writer *w, const struct trace_record *r)
+{
+	char text[ELEMENT_TEXT];
+
+	argument(w, ARGUMENT_ELEMENT, 0, element_text(&w->elements, w->j, r, text, sizeof text));
+}
+
+/* The entry method that record `handled` of a PE leads to, and its element. */
+static void add_entry_begun(struct writer *w, const struct pe_trace *p, uint32_t handled)
+{
+	const struct trace_record *r = entry_begun(p, handled);
+
+	if (!r)
+		return;
+	argument(w, ARGUMENT_ENTRY, 0, trace_any_name(w->j, TRACE_NAME_ENTRY, r->what));
+	add_element(w, r);
+}
+
+/* A message or a put that is sent: the name of a call, or of a named channel, is its entry's. */
+static void add_target(struct writer *w, const struct span *s)
+{
+	const uint32_t number = w->p->message[s->record];
+	const struct message *m = number ? &w->j->messages[number - 1] : NULL;
+
+	if (m && m->to != NONE)
+		add_entry_begun(w, &w->j->pes[m->to], m->taken);
+}
+
 static void add_arguments(struct writer *w, const struct span *s, const struct trace_record *r)
 {
-	char index[48];
-
 	switch (s->kind) {
 	case SPAN_ENTRY: case SPAN_CREATE: case SPAN_CONTRIBUTE: case SPAN_LEAVE: case SPAN_COME:
-		snprintf(index, sizeof index, "%d, %d, %d", r->index[0], r->index[1], r->index[2]);
-		argument(w, ARGUMENT_INDEX, 0, index);
+		add_element(w, r);
 		if (s->kind == SPAN_LEAVE && r->pe >= 0)
 			argument(w, ARGUMENT_TO, r->pe, NULL);
 		break;
 	case SPAN_SEND: case SPAN_PUT_SENT:
 		argument(w, ARGUMENT_TO, r->pe, NULL);
 		argument(w, ARGUMENT_BYTES, r->bytes, NULL);
+		add_target(w, s);
 		break;
 	case SPAN_HANDLER: case SPAN_TAKEN: case SPAN_ARRIVE:
 		argument(w, ARGUMENT_FROM, r->pe, NULL);
 		argument(w, ARGUMENT_BYTES, r->bytes, NULL);
+		if (s->kind == SPAN_ARRIVE && w->arrivals[s->record])
+			add_entry_begun(w, w->p, w->arrivals[s->record] - 1);
 		break;
 	case SPAN_PUT:
 		argument(w, ARGUMENT_VALUE, r->seq, NULL);
 		argument(w, ARGUMENT_BYTES, r->bytes, NULL);
+		add_entry_begun(w, w->p, s->record);
 		break;
 	default:
 		break;
@@ -358,6 +392,7 @@ void write_perfetto(const struct job *j, FILE *f)
 	const struct walker walker = { &w, on_begin, on_end, on_moment };
 	int node = -1;
 
+	elements_init(&w.elements, j);
 	for (int i = 0; i < j->n_pes; i++) {
 		w.p = &j->pes[i];
 		if (!w.p->head)
@@ -368,8 +403,11 @@ void write_perfetto(const struct job *j, FILE *f)
 		write_pe(&w);
 		write_counters(&w);
 		write_names(&w);
+		w.arrivals = trace_arrivals(w.p);
 		trace_walk(j, w.p, &walker);
+		free(w.arrivals);
 	}
+	elements_free(&w.elements);
 	free(w.packet.at);
 	free(w.event.at);
 	free(w.part.at);

@@ -272,8 +272,8 @@ void Member_on_keeps(Member *self, int number, int n, Note **m)
 void Member_on_fails(Member *self) { CkAbort("%p fails", (void *)self); }
 void Member_on_plain(Member *self) { (void)self; CkExit(99); }
 void Member_on_new(Member *self) { (void)self; }
-void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }
 void Taker_on_new(Taker *self, Note *m) { (void)self, (void)m; }
+void Member_on_spin(Member *self) { Member_spin(Member_thisElement(self)); }
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {

@@ -23,7 +23,7 @@ import termios
 BUILD = sys.argv[1]
 CKRUN, PROGRAM = f'{BUILD}/bin/ckrun', f'{BUILD}/tests/programs/tallied'
 LIMIT_S = 60
-LINE = re.compile(r'ckrun: \d+ s, \d PEs: \d+ % busy, \d+ % overhead, [0-9.]+( [kMG])? messages/s')
+LINE = re.compile(r'ckrun: \d+ s, (1 PE|[2-9] PEs): \d+ % busy, \d+ % overhead, [0-9.]+( [kMG])? messages/s')
 
 
 def check(is_so, what, *details):
@@ -102,6 +102,14 @@ def shown_and_taken_away():
     print('ok a line is shown, gives way to the program\'s own lines, and is taken away')
 
 
+def one():
+    job = Job('-n', '1', '--progress', PROGRAM, '20', '10', '3')
+    job.until(lambda: re.match(r'ckrun: \d+ s, 1 PE: ', job.screen.lines[-1]), 'a job of one PE')
+    job.process.send_signal(signal.SIGTERM)
+    job.end(143)
+    print('ok one PE is no PEs')
+
+
 def width():
     job = Job('-n', '1', '--progress', PROGRAM, '20', '10', '3', columns=30)
     job.until(lambda: job.screen.lines[-1].startswith('ckrun: '), 'a line of progress')
@@ -159,6 +167,7 @@ def wrong_gauges():
 
 
 shown_and_taken_away()
+one()
 width()
 figures()
 left_behind()

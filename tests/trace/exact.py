@@ -8,6 +8,7 @@ and arrow in the output is known.
 Prints "ok ..." for each fact; ends with exit code 1 at the first one that is not so."""
 
 import os
+import shutil
 import struct
 import sys
 import tempfile
@@ -97,6 +98,42 @@ def test_hosts(tmp):
     same(f.arrows(), [(0, 0, 300, 1), (500, 0, 1100, 1), (1300, 1, 1600, 0)], 'clocks of two hosts')
     check('2 hosts' in f.summary() and '3 sent, 3 handled, 3 joined' in f.summary(), 'all are joined', f.summary())
     print('ok clocks of two hosts are joined in the middle of what messages allow')
+
+
+# ---- names -----------------------------------------------------------------------------------------
+
+def has_otf2():
+    with open(CKTRACE, 'rb') as program:
+        return b'OTF2_Archive_Open' in program.read()
+
+
+def test_elements(tmp):
+    """A call, and a put of a named channel, of elements of two dimensions: elements are named with as many numbers as
+    their chare needs, and what is sent and arrives by the entry to which it leads."""
+    f = Folder(tmp, 'elements')
+    names = [('entry', 1, b'Grid::go'), ('entry', 2, b'Grid::side'), ('entry', 3, b'Main::Main')]
+    f.write(0, 2, record(1000, 'BEGIN', 3, -1), record(1100, 'SEND', 0, 1, 7, (64, 0, 0)),
+            record(1200, 'PUT', 0, 1, 1, (80, 5, 0)), record(1300, 'END', 3), names=names)
+    f.write(1, 2, record(2000, 'ARRIVE', 0, 0, 7, (64, 0, 0)), record(2050, 'ARRIVE', 0, 0, 8, (16, 0, 0)),
+            record(2100, 'BEGIN', 1, 0, 7, (4, 0, 0), flags=DIRECT), record(2200, 'END', 1),
+            record(2300, 'PUT_BEGIN', 0, -1, 1, (80, 5, 0)), record(2310, 'BEGIN', 2, -1, 0, (0, 3, 0)),
+            record(2390, 'END', 2), record(2400, 'PUT_END'), names=names)
+    said = [(time, name, says) for time, name, says in f.perfetto().arguments]
+    same([s for s in said if s[1] in ('send', 'put')],
+         [(100, 'send', {'to PE': 1, 'bytes': 64, 'entry': 'Grid::go', 'element': 'Grid(4, 0)'}),
+          (200, 'put', {'to PE': 1, 'bytes': 80, 'entry': 'Grid::side', 'element': 'Grid(0, 3)'})], 'what is sent')
+    same([s for s in said if s[1] in ('arrived', 'put arrived')],
+         [(1000, 'arrived', {'from PE': 0, 'bytes': 64, 'entry': 'Grid::go', 'element': 'Grid(4, 0)'}),
+          (1050, 'arrived', {'from PE': 0, 'bytes': 16}),
+          (1300, 'put arrived', {'number': 1, 'bytes': 80, 'entry': 'Grid::side', 'element': 'Grid(0, 3)'})],
+         'what has arrived')
+    same([(name, says) for _, name, says in said if '::' in name],
+         [('Main::Main', {'element': 'Main(0)'}), ('Grid::go', {'element': 'Grid(4, 0)'}),
+          ('Grid::side', {'element': 'Grid(0, 3)'})], 'elements')
+    if shutil.which('otf2-print') and has_otf2():
+        run([CKTRACE, '--otf2', f'{f.path}.otf2', f.path])
+        same(readers.Otf2(f'{f.path}.otf2').elements, ['Main(0)', 'Grid(4, 0)', 'Grid(0, 3)'], 'elements in OTF2')
+    print('ok elements, and what is sent and arrives, are named')
 
 
 # ---- records ---------------------------------------------------------------------------------------
@@ -272,6 +309,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='chard-trace-') as tmp:
         test_speed(tmp)
         test_hosts(tmp)
+        test_elements(tmp)
         test_wrapped(tmp)
         test_events(tmp)
         test_threads(tmp)

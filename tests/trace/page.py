@@ -355,7 +355,7 @@ def test_arrow(b, tmp):
     synthetic.write(folder, 0, 3, rec(1000, 'BEGIN', 1, -1) + rec(2000, 'SEND', 0, 2, 7, (640, 0, 0))
                     + rec(3000, 'END', 1) + rec(9000, 'IDLE') + rec(9999, 'BUSY'), names)
     synthetic.write(folder, 1, 3, rec(1100, 'IDLE') + rec(9000, 'BUSY'), names)
-    synthetic.write(folder, 2, 3, rec(1100, 'IDLE') + rec(6000, 'BEGIN', 2, 0, 7, (4, 5, 0), flags=readers.DIRECT)
+    synthetic.write(folder, 2, 3, rec(1100, 'IDLE') + rec(5500, 'ARRIVE', 0, 0, 7, (640, 0, 0)) + rec(6000, 'BEGIN', 2, 0, 7, (4, 5, 0), flags=readers.DIRECT)
                     + rec(8000, 'END', 2), names)
     page = Page(b, page_of(folder)[0])
     s = page.status()
@@ -386,6 +386,9 @@ def test_arrow(b, tmp):
     x, y = page.x_of(6500), page.y_of(2)
     bar = page.hover(x, y)
     check('Ping::back' in bar and 'Ping(4, 5)' in bar, 'a bar with its element', bar)
+    come = b.run('momentFacts({ row: 2, moment: 0 })')
+    check(come['title'] == 'arrived' and come['facts'][:2] == [['element', 'Ping(4, 5)'], ['entry', 'Ping::back']],
+          'an arrival by name', come)
     b.mouse('Pressed', x, y, button='left', clickCount=1)
     b.mouse('Released', x, y, button='left', clickCount=1)
     b.settle()

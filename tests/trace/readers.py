@@ -101,14 +101,15 @@ def one(data, *path):
 
 
 class Perfetto:
-    """A file of Perfetto's: tracks, and events as (time, track, type, name, starts, ends)."""
+    """A file of Perfetto's: tracks, and events as (time, track, type, name, starts, ends). `arguments` are (time, name,
+    what it says of itself), of events that say something."""
     BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
     def __init__(self, file):
         with open(file, 'rb') as f:
             data = f.read()
-        self.tracks, self.events, self.counters = {}, [], []
-        names = {}
+        self.tracks, self.events, self.counters, self.arguments = {}, [], [], []
+        names, of_arguments = {}, {}
         for number, kind, packet in fields(data):
             assert (number, kind) == (1, 2), 'not a list of packets'
             sequence = one(packet, 10)
@@ -118,9 +119,12 @@ class Perfetto:
                 assert one(packet, 13) & 1, 'names without a cleared state'
                 names[sequence] = {one(v, 1): one(v, 2).decode()
                                    for n, _, v in fields(interned) if n == 2}
+                of_arguments[sequence] = {one(v, 1): one(v, 2).decode()
+                                          for n, _, v in fields(interned) if n == 3}
             if event := one(packet, 11):
                 assert one(packet, 13) & 2, 'an event that does not say that it needs names'
                 self.add_event(one(packet, 8), event, names[sequence])
+                self.add_arguments(event, of_arguments[sequence])
 
     def add_track(self, track):
         thread, process = one(track, 4), one(track, 3)
@@ -140,6 +144,15 @@ class Perfetto:
         self.events.append((time, track, one(event, 9), names.get(name), flows[47], flows[48]))
         if one(event, 9) == self.COUNTER:
             self.counters.append(struct.unpack('<d', struct.pack('<Q', one(event, 44)))[0])
+
+    def add_arguments(self, event, names):
+        said = {}
+        for number, _, value in fields(event):
+            if number == 4:
+                text = one(value, 6)
+                said[names[one(value, 1)]] = one(value, 4) if text is None else text.decode()
+        if said:
+            self.arguments.append((self.events[-1][0], self.events[-1][3], said))
 
     def flows(self):
         """Flow: (where it starts, where it ends); each must have just one start and one end."""
@@ -243,15 +256,17 @@ class Projections:
 
 class Otf2:
     """What OTF2's own tools read in an archive. The constructor checks that regions nest on each PE, in the order of
-    time. `enters` are (PE, region), `sent` and `taken` {(from, to, communicator, tag): (time, bytes)}."""
+    time. `elements` are those of entries, in the order in which they begin. `enters` are (PE, region), `sent` and `taken` {(from, to, communicator, tag): (time, bytes)}."""
 
     def __init__(self, folder):
         self.definitions, self.enters, self.sent, self.taken = [], [], {}, {}
-        self.metrics, self.marks = [], []
+        self.metrics, self.marks, self.elements = [], [], []
         self.open, self.last = {}, {}
         for line in self.tool('otf2-print', '-Werror', '-A', folder):
             if found := re.match(r'([A-Z_]+) +(\d+) +(\d+)  (Region|Metric|Receiver|Sender): (.*)', line):
                 self.add(found[1], int(found[2]), int(found[3]), found[5])
+            elif found := re.search(r'\("element" <\d+>; STRING; "([^"]*)" <\d+>\)', line):
+                self.elements.append(found[1])
             else:
                 self.definitions.append(line)
         assert not any(self.open.values()), 'a region that is not left'
