@@ -35,17 +35,21 @@ struct ci_note {
 
 void ci_complain(const char *fmt, ...)
 {
-	char *line;
 	va_list ap;
 
 	va_start(ap, fmt);
-	int len = vasprintf(&line, fmt, ap);
+	one_line_print("ckci: ", fmt, ap);
 	va_end(ap);
-	if (len < 0)
-		return;
-	one_line(line);
-	fprintf(stderr, "ckci: %s\n", line);
-	free(line);
+}
+
+/* About a place, whose name stands in the place of ours. */
+static void __attribute__((format(printf, 1, 2))) complain_of(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	one_line_print("", fmt, ap);
+	va_end(ap);
 }
 
 void ci_error(struct ci *ci, const char *at, const char *help, const char *fmt, ...)
@@ -142,13 +146,8 @@ static void print_source(const char *start, const char *end, const char *at)
 static void print_place(struct ci *ci, const char *at, const char *what, const char *text)
 {
 	const struct ci_place p = ci_place_of(ci, at);
-	char *line;
 
-	if (asprintf(&line, "%s:%d:%d: %s: %s", p.path, p.line, column_of(p.start, p.at), what, text) < 0)
-		return;
-	one_line(line);
-	fprintf(stderr, "%s\n", line);
-	free(line);
+	complain_of("%s:%d:%d: %s: %s", p.path, p.line, column_of(p.start, p.at), what, text);
 	print_source(p.start, p.end, p.at);
 }
 

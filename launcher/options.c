@@ -63,14 +63,9 @@ struct cursor {
 
 int launch_wrong(const char *fmt, ...)
 {
-	char *line;
 	va_list args;
 	va_start(args, fmt);
-	if (vasprintf(&line, fmt, args) >= 0) {
-		one_line(line);
-		fprintf(stderr, "ckrun: %s\n", line);
-		free(line);
-	}
+	one_line_print("ckrun: ", fmt, args);
 	va_end(args);
 	return EXIT_USAGE;
 }

@@ -4,6 +4,9 @@
 #define ONE_LINE_H
 
 #include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ONE_LINE_MOST = 600 }; /* bytes of such a text that are shown */
@@ -27,5 +30,17 @@ static inline void one_line(char *text)
 		return;
 	memcpy(text + half, " ... ", 5);
 	memmove(text + half + 5, text + n - half, half + 1);
+}
+
+/** To stderr: `who`, and such a line. Of the tools. */
+static inline void one_line_print(const char *who, const char *fmt, va_list args)
+{
+	char *line;
+
+	if (vasprintf(&line, fmt, args) < 0)
+		return;
+	one_line(line);
+	fprintf(stderr, "%s%s\n", who, line);
+	free(line);
 }
 #endif
