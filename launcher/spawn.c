@@ -8,6 +8,7 @@
  * only one group.
  */
 #include "launch.h"
+#include "../runtime/machine/tools/cmi_space.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,6 @@ enum {
 	FDS_PER_NODE = 3,        /* its socket and two pipes */
 	FDS_OF_OURS = 16,
 	BYTES_PER_NODE = 500000, /* used by a process before it does anything */
-	GIB_PER_NODE = 4,        /* of address space, reserved for messages (share_mem.c) */
 };
 
 /** What a child writes to the exec pipe. It is less than PIPE_BUF, so it arrives in one piece. */
@@ -264,38 +264,59 @@ static double most_threads(const char **limit_p)
 	return most;
 }
 
+static double hard_files(void)
+{
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	return files.rlim_max == RLIM_INFINITY ? HUGE_VAL : (double)files.rlim_max;
+}
+
+static double space_gib(void)
+{
+	struct rlimit space;
+
+	getrlimit(RLIMIT_AS, &space);
+	return space.rlim_cur == RLIM_INFINITY ? HUGE_VAL : (double)space.rlim_cur / (1 << 30);
+}
+
+/** What a job may need too much of: it needs so much, and the host has so much. The text says who
+ * needs what (%d: how many, %.0f: how much), and what is there. */
+struct launch_limit {
+	double needs, has;
+	int who;                 /* needs it */
+	const char *text;
+	const char *name;        /* of a limit, for the text */
+};
+
 /** Refuse a job that does not fit on this host, before any of it is started. Only the minimum that
  * the nodes need is counted. */
 static bool has_room_for(struct launch_job *job)
 {
 	const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-	const double files = (double)job->n_nodes * FDS_PER_NODE + FDS_OF_OURS;
-	const char *limit = "";
-	double threads = most_threads(&limit);
-	struct rlimit nofile, space;
+	const char *of_threads = "";
+	const double threads = most_threads(&of_threads);
+	const struct launch_limit limits[] = {
+		{ (double)job->n_nodes * FDS_PER_NODE + FDS_OF_OURS, hard_files(), job->n_nodes,
+		  "%d nodes need %.0f open files of ckrun, which may have %.0f (%s)", "ulimit -n" },
+		{ job->o.n_pes, threads, job->o.n_pes,
+		  "%d PEs need %.0f threads, and only %.0f are allowed (%s)", of_threads },
+		{ (double)job->n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6, job->n_nodes,
+		  "%d nodes need at least %.0f MB of memory, but the host has %.0f%s", "" },
+		{ CMI_SPACE_GIB, space_gib(), 1,
+		  "%d node needs %.0f GiB of address space, and only %.1f are allowed (%s)", "ulimit -v" },
+	};
 
-	getrlimit(RLIMIT_NOFILE, &nofile);
-	getrlimit(RLIMIT_AS, &space);
-	if (nofile.rlim_max != RLIM_INFINITY && files > (double)nofile.rlim_max)
-		launch_job_end(job, 1, 0, NULL,
-			       "%d nodes need %.0f open files of ckrun, which may have %.0f (ulimit -n); "
-			       "nothing is started",
-			       job->n_nodes, files, (double)nofile.rlim_max);
-	else if (job->o.n_pes > threads)
-		launch_job_end(job, 1, 0, NULL,
-			       "%d PEs need as many threads, and only %.0f are allowed (%s); nothing is started",
-			       job->o.n_pes, threads, limit);
-	else if ((double)job->n_nodes * BYTES_PER_NODE > memory)
-		launch_job_end(job, 1, 0, NULL,
-			       "%d nodes need at least %.0f MB of memory, but the host has %.0f; nothing "
-			       "is started",
-			       job->n_nodes, (double)job->n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6);
-	else if (space.rlim_cur >> 30 < GIB_PER_NODE)
-		launch_job_end(job, 1, 0, NULL,
-			       "a node needs %d GiB of address space, and only %.1f are allowed (ulimit -v); "
-			       "nothing is started",
-			       GIB_PER_NODE, (double)space.rlim_cur / (1 << 30));
-	return job->phase == LAUNCH_RUNNING;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		const struct launch_limit *l = &limits[i];
+		if (l->needs <= l->has)
+			continue;
+		char what[256];
+		snprintf(what, sizeof(what), l->text, l->who, l->needs, l->has, l->name);
+		launch_job_end(job, 1, 0, NULL, "%s; nothing is started", what);
+		return false;
+	}
+	return true;
 }
 
 static void raise_fd_limit(struct launch_job *job)

@@ -18,6 +18,7 @@
 #include "../base/cmi_alloc.h"
 #include "../tools/fd_of.h"
 #include "../base/say.h"
+#include "../tools/cmi_space.h"
 #include "share_int.h"
 
 enum { PAGE = 4096 };
@@ -25,7 +26,7 @@ enum { PAGE = 4096 };
 /* Address space per segment: as much as the machine has memory, so that memory runs out first. All
  * segments of a host together must fit into the 47 bits of a process. */
 static const uint64_t SEGMENT_MOST = (uint64_t)1 << 40, HOST_MOST = (uint64_t)1 << 45;
-static const uint64_t SEGMENT_LEAST = (uint64_t)4 << 30;
+static const uint64_t SEGMENT_LEAST = (uint64_t)CMI_SPACE_GIB << 30;
 
 static uint64_t segment_bytes(void)
 {
@@ -187,7 +188,7 @@ int share_map(struct cmi *m, const struct share_name *names)
 		rc = s->one_process ? -errno : map_alone(m);
 	if (rc) {
 		machine_say("node %d has no address space for its messages: %s; raise its limit (ulimit "
-			    "-v; it needs 4 GiB)", j->node, strerror(-rc));
+			    "-v; it needs %d GiB)", j->node, strerror(-rc), CMI_SPACE_GIB);
 		return rc;
 	}
 	s->own = s->base + (uint64_t)s->me * s->segment;
