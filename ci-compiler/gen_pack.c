@@ -942,7 +942,7 @@ static void arrival(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	if (!gen_is_set(e))
 		return;
 	counted_round(o, c, e);
-	ci_put(o, "static const CkGenCount ck_counted_%s = { ck_count_%s, 0, NULL, 0 };\n\n", x, x);
+	ci_put(o, "static const CkGenCount ck_counted_%s = { ck_count_%s, 0, NULL, 0, NULL };\n\n", x, x);
 }
 
 static void counted(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
@@ -961,7 +961,7 @@ static void counted(struct ci_out *o, const struct ci_chare *c, const struct ci_
 		ci_put(o, "CKGEN_HEAD + (int)offsetof(struct ck_args_%s, %s), ", x, e->round->name);
 	else
 		ci_put(o, "CKGEN_REFNUM_AT, ");
-	ci_put(o, "%s, %s\n};\n\n", gen_takes_message(e) ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
+	ci_put(o, "%s, %s, CkGen_noCount\n};\n\n", gen_takes_message(e) ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
 	       type == NULL ? "0" :
 	       ci_fmt(o->ci, gen_takes_message(e) ? "2 * sizeof(%s)" : "sizeof(%s)", type));
 }

@@ -117,6 +117,8 @@ typedef struct CkGenCount {
 				    * NULL */
 	size_t bytes;              /* for each call: of the X_f_call that the handler gets; of messages two
 				    * pointers, of which the second one is the runtime's */
+	/** CkGen_noCount, so that the linker names its room where that is left out; NULL: of channels. */
+	int (*none)(const void *self, int entry, int number, long long n);
 } CkGenCount;
 
 /** The calls of a round, for its handler. */
