@@ -26,6 +26,8 @@ tests: $(if $(filter-out thread,$(SANITIZE)),,lib) tools $(filter-out $(GONE),$(
 fuzz-bins: $(FUZZ_BINS)
 
 # ---- programs and unit tests ---------------------------------------------------------------
+# No time is taken in them. Private: ckci, which they need, is compiled as always.
+$(B)/tests/%.o: private MORE := $(if $(filter -O0,$(OPT) $(CFLAGS)),,-O1)
 # One program of two modules.
 $(B)/tests/programs/mains/mains: $(B)/tests/programs/mains/part.o
 $(B)/tests/programs/mains/mains.o: $(B)/tests/programs/mains/part.decl.h
