@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
-#   make check   build and run the tests, a third of their matrix (FULL=1: all; SANITIZE=address|thread: under a sanitizer)
+#   make check   build and run the tests, a third of their matrix (FULL=1: all; SANITIZE=address|thread: a sixth, under a sanitizer)
 #   make check-clang (under its address sanitizer), check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
@@ -9,7 +9,7 @@
 #   make check-without  takes rooms out of the library, each in turn and then all, and runs what is left (ONE=1: a drawn
 #                one, and all); make WITHOUT="balance trace" builds such a library
 #   make check-hosts   all programs on 2 and 4 hosts made of namespaces, under each launcher, and over bad cables
-#                (SHORT=1: a third)
+#                (SHORT=1: a sixth)
 #   make         library, ckci, ckrun, examples      V=1: show the commands
 #   make reliability   deaths, scarce resources, hostile text, damage, over a thousand times (SHORT=1: a third)
 #   make bench   the benchmarks (QUICK=1: shorter); installs two MPIs and gnuplot to compare with

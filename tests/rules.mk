@@ -107,13 +107,13 @@ $(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
 	$(Q)$(LINK) -shared -o $@ $^ -ldl
 
 # ---- what runs them ------------------------------------------------------------------------
-# What always runs and a third of the others, as the commit's name draws, or SEED=word. FULL=1 runs all, and so does FIND=pattern
-# with those whose name contains it. The benchmarks are built, too, so that they keep up with the runtime; those that compare
+# What always runs and a third of the others, or a sixth under a sanitizer, as the commit's name draws, or SEED=word.
+# FULL=1 runs all, and so does FIND=pattern with those whose name contains it. The benchmarks are built, too, so that they keep up with the runtime; those that compare
 # with an MPI only where it is installed.
 check: deps
 	@$(MAKE) -s tests
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(FULL)$(FIND),,--draw=$(SEED)) '$(FIND)'
-# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs, SHORT=1 a third, as the commit's name draws, or SEED=word. Then
+# HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs, SHORT=1 a sixth, as the commit's name draws, or SEED=word. Then
 # once more over cables that lose, delay, double, swap and damage frames, as LINK_SEED=N decides, or a number that is
 # drawn. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts

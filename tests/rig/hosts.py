@@ -5,7 +5,7 @@
     tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--draw=[WORD]] [--link SEED] [pattern]
 
 `make check-hosts` calls it. It takes the commands that the tables of tests run in the shape 2x1, with the rules for
-what must come out. --draw: a third of them, others with each launcher and number of hosts, as the word draws, or the name of
+what must come out. --draw: a sixth of them, others with each launcher and number of hosts, as the word draws, or the name of
 the commit; a pattern: those whose command contains it. --link: over cables that lose, delay, double, swap and damage frames
 as the seed says; 0 draws a seed. It prints what fails as tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The
 last line is "N passed, N failed, N skipped".
@@ -27,6 +27,7 @@ from runner import draw, report, running, tables  # noqa: E402
 
 # Hosts: (nodes on each, PEs of each). With two nodes on a host, memory and network are mixed.
 SHAPES = {2: (2, 1), 3: (1, 1), 4: (1, 2)}
+ONE_IN = 6
 GROUPS = ('programs and examples, 2x1', 'examples')
 # Of so many frames each kind of damage must have hit some: 40 are drawn for it, though not each is overtaken that should be.
 ENOUGH_FRAMES = 20000
@@ -38,7 +39,7 @@ def parse_options():
     parser.add_argument('-b', '--build', default='build', help='the build folder')
     parser.add_argument('--hosts', default='2,4', help='numbers of hosts, of 2, 3, 4 (2,4)')
     parser.add_argument('--launcher', default='', help='only launchers whose name contains it')
-    parser.add_argument('--draw', metavar='WORD', help='a third of the commands, drawn by the word, or by the name of the commit')
+    parser.add_argument('--draw', metavar='WORD', help='a sixth of the commands, drawn by the word, or by the name of the commit')
     parser.add_argument('--link', type=int, metavar='SEED', help='over bad cables; 0 draws a seed')
     parser.add_argument('-j', '--jobs', type=int, default=2, help='jobs at a time (2)')
     parser.add_argument('-v', '--verbose', action='store_true', help='name each test that passes')
@@ -71,11 +72,11 @@ def commands(options):
 
 
 def drawn(found, hosts, launcher, options):
-    """All of the commands, or a third."""
+    """All of the commands, or a sixth. There are up to ten launchers and numbers of hosts, and each has others."""
     if options.draw is None:
         return found
     numbers = random.Random(f'{options.draw} {hosts.n} {launcher.name} {"" if options.link is None else "link"}')
-    return [found[i] for i in sorted(numbers.sample(range(len(found)), -(-len(found) // draw.ONE_IN)))]
+    return [found[i] for i in sorted(numbers.sample(range(len(found)), -(-len(found) // ONE_IN)))]
 
 
 def drawn_link(seed):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cases a run takes that does not take all.
 
-Always: what a mutant names, so that the same faults are found, and what is no cell of the matrix of commands and ways. Of each
-command's cells a third, at least one; of the cases with the rule "drawn" a third of each group. A sanitizer looks for
-the same faults in all of them, so there the others are drawn like these, unit tests, too: they would be two fifths of its
-time. The word decides, and that of a run by itself is the name of the commit: each commit has its third, whoever runs it and
+Always: what is no cell of the matrix of commands and ways. Of each command's cells a third, at least one; of the cases with
+the rule "drawn" a third of each group. Of what a mutant names one at least: its name chooses up to eight, and each finds
+the fault, or most do. A sanitizer looks for the same faults in all of them, and each case takes several times as long under
+it. So there a sixth is drawn, and of the other cases, too, unit tests among them. The word decides, and that of a run by itself is the name of the commit: each commit has its third, whoever runs it and
 how often."""
 
 import collections
@@ -15,6 +15,7 @@ import subprocess
 from runner import tables
 
 ONE_IN = 3
+SANITIZED_ONE_IN = 6
 MUTANTS = 'tests/mutants/mutants.list'
 SANITIZERS = '', 'address', 'thread'  # '': without one
 
@@ -50,18 +51,27 @@ def row_of(case, sanitizer):
     return None
 
 
+def named_cells(titles, word, sanitizer):
+    """One of the titles that each mutant's word chooses. By itself, like the others below."""
+    for part in sorted(named_by_mutants(sanitizer)):
+        found = [title for title in titles if part in title]
+        if found:
+            yield random.Random(f'{word} {sanitizer} named {part}').choice(found)
+
+
 def drawn(cases, word, sanitizer):
     """What this word draws of the cases, which all run under the sanitizer; in their order."""
-    named, rows, taken = named_by_mutants(sanitizer), collections.defaultdict(list), set()
+    rows, taken, one_in = collections.defaultdict(list), set(), SANITIZED_ONE_IN if sanitizer else ONE_IN
     for case in cases:
         row = row_of(case, sanitizer)
-        if row is None or any(part in case.title for part in named):
+        if row is None:
             taken.add(case.title)
         else:
             rows[row].append(case.title)
     for (kind, name), titles in rows.items():
         # By itself, so that the others stay what they are when one is added somewhere.
         numbers = random.Random(f'{word} {sanitizer} {kind} {name}')
-        n = (len(titles) + numbers.randrange(ONE_IN)) // ONE_IN  # a third in the mean
+        n = (len(titles) + numbers.randrange(one_in)) // one_in  # so many in the mean
         taken.update(numbers.sample(titles, max(n, kind == 'command')))
+    taken.update(named_cells([title for titles in rows.values() for title in titles], word, sanitizer))
     return [case for case in cases if case.title in taken]
