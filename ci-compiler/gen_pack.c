@@ -961,7 +961,8 @@ static void counted(struct ci_out *o, const struct ci_chare *c, const struct ci_
 		ci_put(o, "CKGEN_HEAD + (int)offsetof(struct ck_args_%s, %s), ", x, e->round->name);
 	else
 		ci_put(o, "CKGEN_REFNUM_AT, ");
-	ci_put(o, "%s, %s, CkGen_noCount\n};\n\n", gen_takes_message(e) ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
+	ci_put(o, "%s, %s, CkGen_noCount\n};\n\n",
+	       gen_takes_message(e) ? ci_fmt(o->ci, "ck_unpack_%s", x) : "NULL",
 	       type == NULL ? "0" :
 	       ci_fmt(o->ci, gen_takes_message(e) ? "2 * sizeof(%s)" : "sizeof(%s)", type));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmi_space.h: what a process needs to start at all; for the runtime, and for ckrun, which asks first. */
+/* cmi_space.h: what a process needs to start; for the runtime, and for ckrun, which asks first. */
 #ifndef CMI_SPACE_H
 #define CMI_SPACE_H
 
