@@ -255,7 +255,8 @@ static void act(Cell *self, const char *how, int n, const int *values)
 	struct thread t = { self, how, n, 0, values };
 	pthread_t thread;
 
-	meet(self);
+	if (begins(how, "call"))
+		meet(self);
 	if (strstr(how, "-in-thread")) {
 		CHECK(!pthread_create(&thread, NULL, fork_elsewhere, &t));
 		pthread_join(thread, NULL);
