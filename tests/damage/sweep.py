@@ -56,7 +56,8 @@ def wish(rng):
 
 
 def run(options, transport, program, flip):
-    environment = dict(os.environ, CK_FLIP=flip, CK_DIRECT_PATH='message', **ENVIRONMENT[transport])
+    environment = dict(os.environ, CK_FLIP=flip, CK_DIRECT_PATH='message',
+                       CK_BACKTRACE='plain', **ENVIRONMENT[transport])
     if options.check:
         environment['CK_CHECK'] = '1'
     process = subprocess.Popen([f'{options.build}/bin/ckrun', '-n', '2',
