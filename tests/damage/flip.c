@@ -83,11 +83,14 @@ void flip_put(void *header, size_t bytes)
 	tell("put", UINT16_MAX, at, bytes);
 }
 
-/* The tag without its lap, then what lies behind the tag. */
+/* The tag without its lap, then what lies behind the tag. What is told counts the word that a short
+ * body lacks. */
 void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
 {
-	size_t said = ring_size(*tag_p), body = said ? said - 32 : sizeof(uint64_t);
-	size_t bytes = TAG_BYTES + RING_HEAD_BYTES - sizeof(uint64_t) + body, at;
+	const size_t head = TAG_BYTES + RING_HEAD_BYTES - sizeof(uint64_t);
+	const size_t lacks = ring_lacks(*tag_p);
+	size_t said = ring_size(*tag_p), body = said ? said - 32 - lacks : sizeof(uint64_t);
+	size_t bytes = head + body, at;
 
 	unsigned handler = ring_handler(*tag_p);
 
@@ -99,5 +102,6 @@ void flip_slot(uint64_t *tag_p, const struct ring_slot *slot)
 	else
 		((unsigned char *)(uintptr_t)slot)[sizeof(uint64_t) + at - TAG_BYTES] ^=
 			(unsigned char)asked.mask;
-	tell(said ? "slot" : "reference", handler, at, bytes);
+	tell(said ? "slot" : "reference", handler, at < head + CMI_USUAL_AT ? at : at + lacks,
+	     bytes + lacks);
 }

@@ -25,7 +25,7 @@ struct ends {
 
 static void make(struct ends *e)
 {
-	e->ring = aligned_alloc(RING_LINE, sizeof *e->ring);
+	e->ring = aligned_alloc(RING_ALIGN, sizeof *e->ring);
 	assert_non_null(e->ring);
 	memset(e->ring, 0, sizeof *e->ring);
 	ring_writer_init(&e->w, e->ring);
@@ -138,6 +138,71 @@ static void a_tag_outlives_the_end_of_its_lap_counter(void **state)
 	free(e.ring);
 }
 
+/* ---- messages ----------------------------------------------------------------------------- */
+
+enum { MESSAGE_ROOM = sizeof(struct cmi_msg) + RING_BODY_MOST + 16, EDGE = 0xee };
+
+struct block {
+	_Alignas(CMI_MSG_ALIGN) unsigned char bytes[MESSAGE_ROOM];
+};
+
+/* A message whose body counts from 1, and whose usual word is `word`. */
+static struct cmi_msg *message_of(struct block *b, size_t body, uint64_t word)
+{
+	struct cmi_msg *m = (struct cmi_msg *)(void *)b->bytes;
+
+	memset(b->bytes, EDGE, sizeof b->bytes);
+	for (size_t i = 0; i < body; i++)
+		b->bytes[sizeof *m + i] = (unsigned char)(i + 1);
+	if (body >= CMI_USUAL_AT + sizeof word)
+		memcpy(b->bytes + sizeof *m + CMI_USUAL_AT, &word, sizeof word);
+	m->size = sizeof *m + body;
+	m->route = 0x51234;
+	m->prio = -7;
+	return m;
+}
+
+/* It arrives whole, nothing behind it is written, and the lines are as few as can be. */
+static void crosses(size_t body, uint64_t word)
+{
+	struct block sent, got;
+	struct cmi_msg *m = message_of(&sent, body, word), *copy = (struct cmi_msg *)(void *)got.bytes;
+	const bool is_short = body > RING_FIRST_BODY && word == CMI_USUAL;
+	const size_t room = sizeof *m + ((body + 15) & ~(size_t)15);
+	const struct ring_slot *slot;
+	struct ends e;
+	uint64_t tag;
+
+	make(&e);
+	memset(got.bytes, EDGE, sizeof got.bytes);
+	ring_put(&e.w, ring_claim(&e.w), 3, m);
+	assert_int_equal(e.w.n_lines, (RING_HEAD_BYTES + body - (is_short ? 8 : 0) + 63) / 64);
+	slot = ring_look(&e.r, &tag);
+	assert_non_null(slot);
+	assert_int_equal(slot->n_past, 3);
+	assert_int_equal(ring_size(tag), m->size);
+	assert_int_equal(ring_lacks(tag), is_short ? 8 : 0);
+	for (const unsigned char *p = (const unsigned char *)slot + 64 * e.w.n_lines;
+	     p < (const unsigned char *)(slot + 1); p++)
+		assert_int_equal(*p, 0);
+	ring_get(copy, slot, tag, 5);
+	assert_int_equal(copy->route, 0x51234 | (uint64_t)5 << 32);
+	assert_int_equal(copy->prio, -7);
+	assert_memory_equal(copy + 1, m + 1, body);
+	for (size_t i = room; i < sizeof got.bytes; i++)
+		assert_int_equal(got.bytes[i], EDGE);
+	free(e.ring);
+}
+
+static void messages_of_all_sizes_arrive_whole(void **state)
+{
+	(void)state;
+	for (size_t body = 0; body <= RING_BODY_MOST; body++) {
+		crosses(body, CMI_USUAL);
+		crosses(body, CMI_USUAL + 1);
+	}
+}
+
 /* ---- two threads ------------------------------------------------------------------------- */
 
 enum { MANY = 200000 };
@@ -207,6 +272,7 @@ int main(void)
 		cmocka_unit_test(a_full_ring_takes_no_more_and_loses_nothing),
 		cmocka_unit_test(room_is_told_by_quarters),
 		cmocka_unit_test(a_tag_outlives_the_end_of_its_lap_counter),
+		cmocka_unit_test(messages_of_all_sizes_arrive_whole),
 		cmocka_unit_test(two_threads_see_whole_bodies_in_order),
 	};
 

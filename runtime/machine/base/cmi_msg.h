@@ -73,4 +73,8 @@ enum cmi_origin {
 
 enum { CMI_MSG_ALIGN = 16 };
 
+/** A word of the payload that mostly has one value: its offset and the value. The layer above lays
+ * its messages out so. Such a word need not cross. */
+enum { CMI_USUAL_AT = 24, CMI_USUAL = 1 };
+
 #endif

@@ -60,6 +60,7 @@ struct share_in {
 	uint32_t n_past;            /* messages of the pair that arrived by the stack */
 	int src_pe;
 	bool streams;               /* the last look at the ring found a message */
+	uint64_t answered;          /* slots that had been written to its sender when one came alone */
 };
 
 /** One PE's; only it reads and writes this. */
@@ -308,6 +309,7 @@ static void send_ref_by_ring(struct cmi_pe *w, struct share_out *o, struct ring_
 	slot->n_past = o->n_past;
 	memcpy(slot->body, &ref, sizeof ref);
 	msg_tell_pushed(m, w->m->share->one_process);
+	o->ring.n_lines = 1;
 	ring_publish(&o->ring, slot, ring_tag(0, 0, SIZE_OF_REF));
 }
 
@@ -381,7 +383,7 @@ static void offer_arrived(struct cmi_pe *w, const struct cmi_msg *m)
 
 	if (m->size != sizeof *m + sizeof *offer || offer->number >= RINGS_MOST ||
 	    offer->check != ~(offer->ref + offer->number) ||
-	    offer->ref % RING_LINE || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
+	    offer->ref % RING_ALIGN || !share_fits(w->m->share, offer->ref, sizeof(struct ring)) ||
 	    p->in[offer->number].ring.ring)
 		share_damaged(w, m->src_pe, "an offer that names no ring");
 
@@ -466,6 +468,20 @@ static __attribute__((noinline, cold)) void check_blocked(const struct cmi_pe *w
 		share_damaged(w, in->src_pe, "a slot of a ring behind a message that was never sent");
 }
 
+/* A message came alone. If the last such one was answered, this one may be, too: the answer's lines
+ * are fetched while its handler runs. The receiver polls them and takes them back, but mostly
+ * after the answer has been written. Nothing is ordered by this: it is a hint. */
+static inline void expect_answer(const struct cmi_pe *w, struct share_in *in)
+{
+	const struct share_out *o = w->share->out[in->src_pe];
+
+	if (!o || !o->mark)
+		return;
+	if (o->ring.n_written != in->answered)
+		ring_own_next(&o->ring);
+	in->answered = o->ring.n_written;
+}
+
 /* Take messages until the ring is empty, or the next one follows one that is still on the stack; at
  * most one round. `in_stack`: while messages from the stack are handled.
  *
@@ -489,6 +505,7 @@ static int take_ring(struct cmi_pe *w, struct share_in *in, bool in_stack)
 		n++;
 		if (!in->streams && !in_stack) {
 			in->streams = true;
+			expect_answer(w, in);
 			return n;
 		}
 	}

@@ -156,7 +156,7 @@ static __attribute__((noinline, cold)) void ring_offer(struct pe *pe, struct pe 
 	offer->head.src_pe = pe->id;
 	ring_begin(out, ring_new(out, POINTERS));
 	offer->ring = out->ring;
-	offer->values = cmi_alloc_aligned(CSD_CACHE_LINE, sizeof *offer->values,
+	offer->values = cmi_alloc_aligned(RING_ALIGN, sizeof *offer->values,
 					  "messages between threads");
 	ring_writer_init(&out->values, offer->values);
 	inbox_push(to, &offer->head);

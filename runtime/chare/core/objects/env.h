@@ -113,6 +113,8 @@ struct ck_env {
 _Static_assert(sizeof(struct ck_env) == CKGEN_HEAD, "payload starts on the second cache line");
 _Static_assert(offsetof(struct ck_env, head.size) == CKGEN_SIZE_AT, "ckci's code reads it");
 _Static_assert(offsetof(struct ck_env, refnum) == CKGEN_REFNUM_AT, "ckci's tables name it");
+_Static_assert(offsetof(struct ck_env, refs_and_refnum) == sizeof(struct cmi_msg) + CMI_USUAL_AT,
+	       "one owner and no number, CMI_USUAL, need not cross");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "entry is the low end of call");
 _Static_assert(offsetof(struct ck_env, refs) % 8 == 0, "one holder is the low end of the word");
 _Static_assert(offsetof(struct ck_env, create.flags) == offsetof(struct ck_env, flags) &&
