@@ -44,8 +44,8 @@ fine-section-instructions 134
 fine-calls-instructions 610
 fine-count-instructions 800
 fine-set-instructions 675
-array-barrier-instructions 115
-array-allreduce-instructions 222
-array-bcast-instructions 168
+array-barrier-instructions 101
+array-allreduce-instructions 198
+array-bcast-instructions 153
 array-sync-instructions 396
 END

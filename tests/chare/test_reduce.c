@@ -502,9 +502,74 @@ static void children_are_combined_in_their_order(void **state)
 	}
 }
 
+/* ---- contributions after the first ---------------------------------------------------------- */
+
+static void callbacks_are_told_apart_by_what_their_kind_uses(void **state)
+{
+	static const enum callback_kind kinds[] = { CB_FUNCTION, CB_ELEMENT, CB_ALL,
+						     CB_MAIN, CB_SECTION, CB_FUTURE };
+	/* The kind, the entry, the collection or the number; the reference number. */
+	static const size_t all[] = { 0, 1, 2, 4, 8, 15, 48, 51 };
+	/* The index; fn, ctx, and the section's number are left out. */
+	static const size_t index[] = { 16, 20, 24 };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+		const CkCallback cb = callback_make(kinds[k]);
+		CkCallback other = cb;
+
+		assert_true(callback_same_soon(&cb, &other));
+		for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+			((unsigned char *)&other)[all[i]] ^= 0x40;
+			assert_false(callback_same_soon(&cb, &other));
+			other = cb;
+		}
+		for (size_t i = 0; kinds[k] != CB_ALL && i < sizeof index / sizeof index[0]; i++) {
+			((unsigned char *)&other)[index[i]] ^= 0x40;
+			assert_false(callback_same_soon(&cb, &other));
+			other = cb;
+		}
+		for (size_t i = 32; kinds[k] != CB_ALL && kinds[k] != CB_ELEMENT && i < sizeof cb; i++) {
+			((unsigned char *)&other)[i] ^= 0x40;
+			assert_false(callback_same_soon(&cb, &other));
+			other = cb;
+		}
+	}
+}
+
+/* Both ways of adding a value give the same bits, in all operations that have them. */
+static void one_value_is_added_as_several_are(void **state)
+{
+	_Alignas(16) unsigned char values[2][64], by_one[64], by_loop[64];
+	uint64_t random = 5;
+	int n = 0;
+
+	(void)state;
+	for (uint32_t op = 0; op < CkReduction_N; op++) {
+		const struct reducer *how = reducer_find(NULL, op);
+
+		if (!how->combine)
+			continue;
+		assert_non_null(how->one);
+		for (int turn = 0; turn < 50; turn++, n++) {
+			/* Small numbers in each byte: valid as bool, and neither NaN nor infinite. */
+			for (int i = 0; i < 128; i++)
+				values[i / 64][i % 64] = next_random(&random) & 1;
+			memcpy(by_one, values[0], 64);
+			memcpy(by_loop, values[0], 64);
+			how->one(by_one, values[1], 1, false);
+			how->combine(by_loop, values[1], 1, false);
+			assert_memory_equal(by_one, by_loop, sizeof by_one);
+		}
+	}
+	assert_true(n > 50 * 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(callbacks_are_told_apart_by_what_their_kind_uses),
+		cmocka_unit_test(one_value_is_added_as_several_are),
 		cmocka_unit_test(results_come_in_order_in_every_shape),
 		cmocka_unit_test(pes_without_elements_take_part),
 		cmocka_unit_test(equal_runs_give_equal_bits),

@@ -561,10 +561,10 @@ CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_en
 }
 
 /* The message stays the caller's. */
-static inline void lend_to(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
+static inline void lend_to(struct ck_pe *ck, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
-	ck_of(pe)->shared = true;
-	ck_of(pe)->now = (struct ck_running){ obj, env, env->entry };
+	ck->shared = true;
+	ck->now = (struct ck_running){ obj, env, env->entry };
 	call(self_of(obj), payload_of(env));
 }
 
@@ -576,7 +576,7 @@ static inline void lent_no_more(struct pe *pe)
 
 void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
-	lend_to(pe, obj, env, call);
+	lend_to(ck_of(pe), obj, env, call);
 	lent_no_more(pe);
 	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
 		call_node_of(pe->node)->behind(pe, obj);
@@ -596,6 +596,7 @@ static __attribute__((noinline)) void run_shared(struct pe *pe, struct collectio
 {
 	const CkGenCall call = checked_call(pe, c, env);
 	struct ck_obj **const end = objs + n;
+	struct ck_pe *const ck = ck_of(pe);
 
 	call_coll_of(c)->walks++;
 	while (objs < end) {
@@ -603,7 +604,7 @@ static __attribute__((noinline)) void run_shared(struct pe *pe, struct collectio
 
 		if (CSD_UNLIKELY(!obj))
 			continue;
-		lend_to(pe, obj, env, call);
+		lend_to(ck, obj, env, call);
 		if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
 			behind_lent(pe, obj);
 	}

@@ -36,11 +36,14 @@ static void contribute_message(struct pe *pe, struct collection *c, struct ck_ob
 		reduction_local(pe, c, r, in_handler);
 }
 
+/* c->latest is the reduction of the last contribution, if it has a value (or none at all), takes no
+ * messages, other elements of this PE have yet to contribute, and none comes or goes; else NULL. */
 static void latest_is(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	const bool plain = !c->dynamic && !r->how->merge && !ck_kind(pe, c->type)->contribute;
 
-	reductions_of(c)->latest = plain && r->n_missing && (r->any || !r->bytes) ? r : NULL;
+	r->add = r->count == 1 && r->how->one ? r->how->one : r->how->combine;
+	c->latest = plain && r->n_missing && (r->any || !r->bytes) ? r : NULL;
 }
 
 /* obj: the element, or its stub. */
@@ -70,27 +73,28 @@ static inline bool goes_along(const struct reduction *r, const struct ck_obj *ob
 			      CkReduction op, const CkCallback *cb)
 {
 	return r && r->no == obj->n_contributed && r->n_missing != 1 && !(obj->extra & OBJ_AWAY) &&
-	       r->op == op && r->count == count && callback_same(&r->cb, cb);
+	       r->op == op && r->count == count && callback_same_soon(&r->cb, cb);
 }
 
 /* All calls here are the last thing that happens, so no register has to be saved. */
 static inline __attribute__((always_inline)) void go_along(struct reduction *r, struct ck_obj *obj,
 							   const void *data)
 {
-	const struct reducer *how = r->how;
-
 	obj->n_contributed++;
 	r->n_missing--;
 	if (!r->bytes)
 		return;
-	if (how->ordered) {
+	if (r->how->ordered) {
 		if (CSD_UNLIKELY(obj->ordinal != r->n_in_order || r->n_stashed)) {
 			reduction_take_astray(r, obj->coll->n_slots, obj->ordinal, data);
 			return;
 		}
 		r->n_in_order++;
 	}
-	reducer_combine(how, values_of(r->acc), data, r->count, false);
+	if (CSD_LIKELY(r->add != NULL))
+		r->add(values_of(r->acc), data, r->count, false);
+	else
+		reducer_combine_own(r->how, values_of(r->acc), data, r->count, false);
 }
 
 static __attribute__((noinline)) void contribute_any(struct ck_obj *obj, const void *data,
@@ -123,8 +127,7 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 {
 	struct ck_obj *obj = obj_of(self);
 	const struct collection *c = obj->coll; /* NULL: no PE runs yet */
-	const struct reduce_coll *all = c ? reductions_of(c) : NULL; /* NULL: of a singleton chare */
-	struct reduction *r = all ? all->latest : NULL;
+	struct reduction *r = c ? c->latest : NULL;
 
 	if (CSD_LIKELY(goes_along(r, obj, count, op, &cb)))
 		go_along(r, obj, data);

@@ -57,6 +57,8 @@ struct reducer {
 	bool streamable;          /* messages may be merged as they arrive, in any order */
 	/** acc[i] = acc[i] op in[i]; if in_first, in[i] op acc[i]. */
 	void (*combine)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
+	/** The same for n = 1 and in_first = false; NULL: `combine` does it. */
+	void (*one)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
 	CkValueReducerFn own;     /* the program's function, instead of combine */
 	const void *identity;     /* the neutral value */
 	/** Combine n messages, n > 1. Returns one of them or a new one; frees none. */
@@ -124,6 +126,8 @@ struct reduction {
 	size_t bytes;             /* of one contribution; 0 for messages */
 	CkCallback cb;
 	uint64_t n_missing;       /* contributions that this PE's elements have yet to make */
+	/* how->one or how->combine; set while this is the collection's `latest`. NULL: neither */
+	void (*add)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
 	/* reduction_open clears the fields from here to the next mark. They are adjacent, so a few wide
 	 * stores do it. */
 	struct ck_env *acc;       /* ours: the result so far, in a message that can be sent */

@@ -107,7 +107,7 @@ void empty_arrived(struct pe *pe, struct cmi_msg *m)
 void reductions_dynamic(struct pe *pe, struct collection *c)
 {
 	reductions_of(c)->n_done = reductions_of(c)->next_no;
-	reductions_of(c)->latest = NULL;
+	c->latest = NULL;
 	for (struct reduction *r = reductions_of(c)->open; r; r = r->next)
 		reduction_unorder(pe, c, r);
 }

@@ -43,9 +43,6 @@ enum child_state { CHILD_UNKNOWN, CHILD_FULL, CHILD_EMPTY };
 /** Of a collection on a PE. */
 struct reduce_coll {
 	struct reduction *open;   /* by number */
-	/* The reduction of the last contribution, if it has a value (or none at all), takes no messages,
-	 * other elements of this PE have yet to contribute, and none comes or goes; else NULL. */
-	struct reduction *latest;
 	uint32_t next_no;         /* of the first reduction whose share this PE has not completed */
 	struct reduce_tree tree;  /* PE 0's, restricted to PEs with elements; see counted */
 	uint8_t *folds;           /* [exchange_place.n_folds]: enum fold_state; NULL: not known yet */

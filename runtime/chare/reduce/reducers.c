@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Each loop is written twice, because only the accumulator may be written: `in` is often a message
+/* One value is added without a loop: the most common reduction (14 instructions become 4).
+ * Each loop is written twice, because only the accumulator may be written: `in` is often a message
  * that stays in another core's cache. `a` always precedes `b`, so all PEs get the same bits
  * whichever of two partial results each of them has. T is the type in memory, W the one to compute
  * with: unsigned for whole numbers, which then wrap (a product of two unsigned shorts as ints would
@@ -32,6 +33,14 @@
 				acc[i] = (T)(expr);                                     \
 			}                                                               \
 		}                                                                       \
+	}                                                                               \
+	static void name##_one(void *restrict acc, const void *restrict in, size_t n,   \
+			       bool in_first)                                           \
+	{                                                                               \
+		W a = (W)*(T *)acc, b = (W)*(const T *)in;                              \
+		(void)n;                                                                \
+		(void)in_first;                                                         \
+		*(T *)acc = (T)(expr);                                                  \
 	}
 
 /* X(name, type in memory, type to compute with, CkDataType, least, most, ordered) */
@@ -90,10 +99,18 @@ static void statistics(void *restrict acc_, const void *restrict in_, size_t n, 
 		acc[i] = in_first ? both(in[i], acc[i]) : both(acc[i], in[i]);
 }
 
+static void statistics_one(void *restrict acc, const void *restrict in, size_t n, bool in_first)
+{
+	(void)n;
+	(void)in_first;
+	*(CkReductionStatistics *)acc =
+		both(*(CkReductionStatistics *)acc, *(const CkReductionStatistics *)in);
+}
+
 #define OP(op, T, data, is_ordered, neutral)                                            \
 	[CkReduction_##op] = { .name = #op, .type = data, .value_bytes = sizeof(T),     \
 			       .ordered = is_ordered, .combine = op,                    \
-			       .identity = &(const T){ neutral } },
+			       .one = op##_one, .identity = &(const T){ neutral } },
 #define NUMBER_ROWS(name, T, W, data, least, most, ordered)     \
 	OP(sum_##name, T, data, ordered, 0)                     \
 	OP(product_##name, T, data, ordered, 1)                 \

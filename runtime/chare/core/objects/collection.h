@@ -124,6 +124,7 @@ struct collection {
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 	size_t more_bytes;        /* after the user's struct in each element: obj_more */
 	size_t more_at;           /* their distance from its struct ck_obj; 0: there are none */
+	struct reduction *latest; /* reduce/: where the next contribution goes, mostly; see there */
 	void *state[CK_PARTS];    /* the parts' state; see part.h */
 };
 
