@@ -7,7 +7,7 @@
  *     mpiexec.hydra -n 2 build/bench/mpi/collectives_mpi.mpich
  *
  * Options: --reps n, --per-rank n (default 100), --only NAME (figures whose names begin with it),
- * --doubles n (only figures of n doubles), --no-pin, --smoke.
+ * --doubles n (only figures of n doubles), --called, --no-pin, --smoke.
  * Prints `name n microseconds us`, medians; n counts doubles. A name ends with the library's:
  *     barrier-group       MPI_Barrier
  *     allreduce-group     MPI_Allreduce of n doubles, all written before and read after
@@ -17,6 +17,10 @@
  *     ...-array           every rank stands for 100 objects: each writes its own n values, the
  *                         rank adds them up and goes into MPI_Allreduce once; each object reads
  *                         the result. A barrier of 100 objects is one MPI_Barrier.
+ *     allreduce-array-called  with --called: each object is a struct that a call through a pointer
+ *                         reaches with the result; it hands over its next values by another such
+ *                         call. No program whose objects are compiled apart from what runs them
+ *                         does with less, so this is the floor of the same by chares.
  * There is no line for quiescence, which MPI has not.
  */
 #include "bench_mpi.h"
@@ -36,8 +40,18 @@ struct series {
 	double latency[BENCH_REPEATS_MAX];
 };
 
+struct collectives;
+/* With --called. */
+struct object {
+	int index, round;
+	double *v;
+	void (*result)(struct object *self, const struct collectives *c, const struct series *s);
+};
+
 struct collectives {
 	struct bench_options opt;
+	struct object *object;  /* [per_rank]; NULL: without --called */
+	void (*take)(const struct collectives *c, const struct series *s, const double *v);
 	int rank, ranks, per_rank;
 	double run_us;
 	const char *only;
@@ -71,7 +85,44 @@ static void check_sum(const struct collectives *c, const struct series *s, int r
 		wrong("a sum", bad);
 }
 
-static void allreduce(struct collectives *c, const struct series *s, int round)
+static void add_values(const struct collectives *c, const struct series *s, const double *v)
+{
+	for (int i = 0; i < s->n; i++)
+		c->mine[i] += v[i];
+}
+
+static void object_writes(struct object *self, const struct collectives *c, const struct series *s)
+{
+	write_values(self->v, s->n, self->index + self->round);
+	c->take(c, s, self->v);
+}
+
+static void object_reads(struct object *self, const struct collectives *c, const struct series *s)
+{
+	check_sum(c, s, self->round++);
+	object_writes(self, c, s);
+}
+
+/* The values of the first round are written before it, the next ones when a result is read. */
+static __attribute__((noinline)) void allreduce_called(struct collectives *c,
+						       const struct series *s, int round)
+{
+	if (round == 0) {
+		memset(c->mine, 0, (size_t)s->n * sizeof *c->mine);
+		for (int o = 0; o < s->objects; o++) {
+			c->object[o] = (struct object){ c->rank * s->objects + o, 0,
+							c->values + (size_t)o * s->n, object_reads };
+			object_writes(&c->object[o], c, s);
+		}
+	}
+	MPI_Allreduce(c->mine, c->result, s->n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	memset(c->mine, 0, (size_t)s->n * sizeof *c->mine);
+	for (int o = 0; o < s->objects; o++)
+		c->object[o].result(&c->object[o], c, s);
+}
+
+static __attribute__((noinline)) void allreduce(struct collectives *c, const struct series *s,
+						int round)
 {
 	double *sum = s->objects == 1 ? c->values : c->mine;
 
@@ -120,6 +171,8 @@ static double run(struct collectives *c, const struct series *s, int rounds, dou
 
 		if (s->op == BARRIER)
 			MPI_Barrier(MPI_COMM_WORLD);
+		else if (s->op == ALLREDUCE && c->object && s->objects > 1)
+			allreduce_called(c, s, round);
 		else if (s->op == ALLREDUCE)
 			allreduce(c, s, round);
 		else
@@ -154,7 +207,7 @@ static void report(const struct collectives *c, struct series *s)
 	double us = bench_median(s->us, c->opt.repeats);
 	double latency = bench_median(s->latency, c->opt.repeats);
 
-	printf("%s-%s-%s %d %.3f us\n", OP[s->op], whom, library, s->n,
+	printf("%s-%s%s-%s %d %.3f us\n", OP[s->op], whom, c->object ? "-called" : "", library, s->n,
 	       s->op == BCAST ? latency : us);
 	if (s->op == BCAST)
 		printf("bcast-acked-%s-%s %d %.3f us\n", whom, library, s->n, us);
@@ -165,7 +218,8 @@ static int add(const struct collectives *c, struct series *series, int k, struct
 	char name[64];
 
 	snprintf(name, sizeof name, "%s-%s", OP[s.op], whom_of(&s));
-	if (strncmp(name, c->only, strlen(c->only)) != 0 || (c->doubles >= 0 && c->doubles != s.n))
+	if (strncmp(name, c->only, strlen(c->only)) != 0 || (c->doubles >= 0 && c->doubles != s.n) ||
+	    (c->take && !(s.op == ALLREDUCE && s.objects > 1)))
 		return k;
 	series[k] = s;
 	return k + 1;
@@ -192,6 +246,7 @@ static void parse(struct collectives *c, int argc, char **argv)
 {
 	bench_options_init(&c->opt);
 	c->per_rank = 100;
+	c->take = NULL;
 	c->only = "";
 	c->doubles = -1;
 	c->run_us = RUN_US;
@@ -205,11 +260,13 @@ static void parse(struct collectives *c, int argc, char **argv)
 		} else if (!strcmp(argv[i], "--doubles")) {
 			i++;
 			c->doubles = (int)bench_number(argv[0], "--doubles", argv[i], 0, N_MOST);
+		} else if (!strcmp(argv[i], "--called")) {
+			c->take = add_values;
 		} else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
 			c->only = argv[++i];
 		} else if (!bench_option(&c->opt, argc, argv, &i)) {
 			bench_mpi_refuse("usage: %s [--reps n] [--per-rank n] [--only NAME] [--doubles n] "
-					 "[--no-pin] [--smoke]\n",
+					 "[--called] [--no-pin] [--smoke]\n",
 					 argv[0]);
 		}
 	}
@@ -230,6 +287,7 @@ int main(int argc, char **argv)
 	c.values = bench_alloc((size_t)c.per_rank * N_MOST * sizeof *c.values);
 	c.mine = bench_alloc(N_MOST * sizeof *c.mine);
 	c.result = bench_alloc(N_MOST * sizeof *c.result);
+	c.object = c.take ? bench_alloc((size_t)c.per_rank * sizeof *c.object) : NULL;
 	n = plan(&c, series);
 	for (int k = 0; k < n; k++)
 		probe(&c, &series[k]);
@@ -242,6 +300,7 @@ int main(int argc, char **argv)
 	free(c.values);
 	free(c.mine);
 	free(c.result);
+	free(c.object);
 	MPI_Finalize();
 	return 0;
 }
