@@ -7,7 +7,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 B=$(realpath "${1:-build}") || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS
-export PKG_CONFIG_PATH=$B
+export PKG_CONFIG_PATH=$B CK_BACKTRACE=plain # no files and lines in each of many runs
 
 . tests/steps.sh
 flag=-fstack-clash-protection
