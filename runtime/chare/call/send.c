@@ -8,6 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A message, in checked mode. */
+static __attribute__((noinline)) struct ck_env *take_checked(struct pe *pe, const CkGenChare *chare,
+							     int entry, void *payload,
+							     const CkEntryOptions *o)
+{
+	struct ck_env *env = env_of(payload);
+	const uint8_t flags = env->head.flags;
+
+	owner_check_send(pe, chare, entry, env);
+	owner_let_go(env);
+	env = options_apply(pe, chare, entry, call_take_plain(pe, payload, entry), flags, o);
+	return owner_give_call(pe, chare, entry, env);
+}
+
 static inline struct ck_env *take_env(struct pe *pe, const CkGenChare *chare, int entry,
 				      void *payload, const CkEntryOptions *o)
 {
@@ -15,18 +29,13 @@ static inline struct ck_env *take_env(struct pe *pe, const CkGenChare *chare, in
 
 	if (CSD_LIKELY(call_is_plain(chare, entry, o)))
 		return call_take_plain(pe, payload, entry);
-	const bool message = chare->entries[entry].flags & CKGEN_MESSAGE;
-
-	if (message) {
+	if (chare->entries[entry].flags & CKGEN_MESSAGE) {
 		if (pe->node->check)
-			owner_check_send(pe, chare, entry, env_of(payload));
+			return take_checked(pe, chare, entry, payload, o);
 		owner_let_go(env_of(payload));
 	}
 	flags = env_of(payload)->head.flags;
-	struct ck_env *env = call_take_plain(pe, payload, entry);
-
-	env = options_apply(pe, chare, entry, env, flags, o);
-	return message && pe->node->check ? owner_give_call(pe, chare, entry, env) : env;
+	return options_apply(pe, chare, entry, call_take_plain(pe, payload, entry), flags, o);
 }
 
 struct ck_env *call_take(struct pe *pe, const CkGenChare *chare, int entry, void *payload,
