@@ -113,7 +113,7 @@ struct pe {
 	struct csd_hold *hold;             /* messages to other PEs are held back; else NULL */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
 	int hosts_done;                    /* PE 0: nodes whose host programs want no more */
-	uint64_t passes;
+	uint64_t passes;                   /* roughly: idle.c leaves some out */
 	int most;                          /* messages of a pass, at most; 0: as usual */
 	size_t n_timers;                   /* set in `timers` */
 	size_t n_chatter_timers;           /* of them: csd_chatter_timer */
@@ -141,10 +141,10 @@ struct pe {
 		bool oversubscribed;
 		uint64_t look_ns;          /* when to check next whether this PE has its core for itself */
 		bool flagged;              /* the loop ends when a flag is set, perhaps by another thread */
-		/* The clock was read last, in which pass, and it is read in passes of which these bits are 0.
-		 * Relaxed: other threads only compare the time with now (watch_term.c). */
+		/* When the clock was read last, and in which pass. Relaxed: other threads only compare the time
+		 * with now (watch_term.c). */
 		_Atomic uint64_t seen_ns;
-		uint64_t seen_passes, unseen;
+		uint64_t seen_passes;
 	} idle;
 
 	/* Written by any PE of the node. Two lines, because processors fetch them in pairs. */

@@ -144,16 +144,17 @@ static void look_at_core(struct pe *pe, uint64_t now)
 		pe->idle.look_ns = cmi_look_at_core(pe->wire, now) ? now + CORE_NS : UINT64_MAX;
 }
 
-/* A PE that is never idle reads the clock in one pass of 256, but in each while they are so long
- * that this costs nothing. So it is known how long a long handler has run. */
+/* While passes are so long that it costs nothing, the next one reads the clock, too: those up to it
+ * are left out. So it is known how long a long handler has run. */
 void idle_look_at_core(struct pe *pe)
 {
-	enum { CORE_PASSES = 256, LONG_NS = 1000 * 1000 };
+	enum { LONG_NS = 1000 * 1000 };
 	const uint64_t now = csd_now_ns(), passes = pe->passes - pe->idle.seen_passes;
 	/* Relaxed: our own. */
 	const uint64_t took = now - atomic_load_explicit(&pe->idle.seen_ns, memory_order_relaxed);
 
-	pe->idle.unseen = took > passes * LONG_NS ? 0 : CORE_PASSES - 1;
+	if (took > passes * LONG_NS)
+		pe->passes |= IDLE_CORE_PASSES - 1;
 	look_at_core(pe, now);
 }
 

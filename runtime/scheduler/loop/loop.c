@@ -189,7 +189,7 @@ static int one_pass(struct pe *pe, int most)
 {
 	int work = 0;
 
-	if (CSD_UNLIKELY((++pe->passes & pe->idle.unseen) == 0)) {
+	if (CSD_UNLIKELY(++pe->passes % IDLE_CORE_PASSES == 0)) {
 		idle_look_at_core(pe);
 		msg_pool_send_parcels(pe);
 	}

@@ -18,6 +18,8 @@ void idle_look(struct pe *pe);             /* the same for a pass of a host prog
 					    * or yields */
 void idle_end_slow(struct pe *pe);
 /** Check occasionally whether other programs run on this PE's core (cmi_look_at_core). */
+/** A PE that is never idle reads the clock in one pass of this many, a power of two. */
+enum { IDLE_CORE_PASSES = 256 };
 void idle_look_at_core(struct pe *pe);
 static inline void idle_end(struct pe *pe)
 {

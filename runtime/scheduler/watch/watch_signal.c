@@ -197,6 +197,7 @@ void signals_pe_start(struct pe *pe)
 	s->thread = gettid();
 	/* Relaxed: as in look_at_core. The main chares' constructors run before the first pass. */
 	atomic_store_explicit(&pe->idle.seen_ns, csd_now_ns(), memory_order_relaxed);
+	pe->passes = IDLE_CORE_PASSES - 1;
 	/* A handler on this thread sees it complete or not at all. */
 	atomic_signal_fence(memory_order_release);
 	pe->signals = s;

@@ -60,8 +60,8 @@ static struct pe *longest(const struct node *node, int *n_long)
 static const char IDLE[] =
 	"chard: node 0: ended by SIGTERM; its PEs are idle, or in handlers of less than 1 s";
 
-/* The line, if any, with the default action after it: in the handler of SIGTERM it waits until that has
- * returned. */
+/* The line, if any, with the default action after it: in the handler of SIGTERM it waits until that
+ * has returned. */
 static void term_end(const char *line)
 {
 	if (line)
