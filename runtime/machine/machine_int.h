@@ -138,7 +138,7 @@ struct cmi {
 	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who prints,
 	 * and no data depends on it. */
-	atomic_bool *frames;      /* of all nodes of the host, share_head; NULL: they share no memory */
+	atomic_int *frames;       /* of all nodes of the host, share_head; NULL: they share no memory */
 	atomic_int ender;
 };
 

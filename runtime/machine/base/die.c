@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmi_alloc.h"
@@ -106,18 +107,50 @@ static void print_frames(unw_context_t *context, int flags)
 		print_plain(context, flags);
 }
 
-/* Nodes of a host that fail at once have mostly the same back-trace, so the first of them prints
- * it. A forked child only reads what they share. Relaxed: nothing else goes with it. */
+/* What the nodes of a host that fail at once have printed: mostly all have the same back-trace, so
+ * the first of them prints it. Relaxed: nothing else goes with it. */
+enum frames_of_host { FRAMES_NONE, FRAMES_UNDER_WAY, FRAMES_TOLD };
+
+/* The first node that ends has the launcher end the others, so those wait for the one that prints.
+ * It takes frames.c's time at most, and may be killed. */
+static void await_frames(atomic_int *frames)
+{
+	enum { MOST_MS = 6000 };
+	const struct timespec one_ms = {0, 1000000};
+
+	for (int i = 0; i < MOST_MS; i++) {
+		if (atomic_load_explicit(frames, memory_order_relaxed) == FRAMES_TOLD)
+			return;
+		nanosleep(&one_ms, NULL);
+	}
+}
+
+/* A forked child only reads what the nodes share. */
 static bool frames_are_ours(const struct cmi *m)
 {
-	return !m || !m->frames || cmi_in_child() || frames_wish() == FRAMES_ALL ||
-	       !atomic_exchange_explicit(m->frames, true, memory_order_relaxed);
+	int none = FRAMES_NONE;
+
+	if (!m || !m->frames || cmi_in_child() || frames_wish() == FRAMES_ALL)
+		return true;
+	return atomic_compare_exchange_strong_explicit(m->frames, &none, FRAMES_UNDER_WAY,
+						       memory_order_relaxed, memory_order_relaxed);
 }
 
 /* Relaxed: as above. */
 bool cmi_told_frames(const struct cmi *m)
 {
-	return m && m->frames && atomic_load_explicit(m->frames, memory_order_relaxed);
+	return m && m->frames && atomic_load_explicit(m->frames, memory_order_relaxed) != FRAMES_NONE;
+}
+
+static void print_once(const struct cmi *m, unw_context_t *context, int flags)
+{
+	if (!frames_are_ours(m)) {
+		await_frames(m->frames);
+		return;
+	}
+	print_frames(context, flags);
+	if (m && m->frames && !cmi_in_child())
+		atomic_store_explicit(m->frames, FRAMES_TOLD, memory_order_relaxed);
 }
 
 static _Noreturn void end_job(struct cmi *m, int code)
@@ -166,8 +199,8 @@ void die_say(struct cmi *m, int code, bool backtrace, const char *line)
 
 	die_first(m, code);
 	die_write(line);
-	if (backtrace && frames_are_ours(m) && unw_getcontext(&context) == 0)
-		print_frames(&context, 0);
+	if (backtrace && unw_getcontext(&context) == 0)
+		print_once(m, &context, 0);
 }
 
 void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
@@ -215,8 +248,7 @@ void cmi_signal_trace(const char *line, void *context)
 void die_trace(struct cmi *m, const char *line, void *context)
 {
 	die_write(line);
-	if (frames_are_ours(m))
-		print_frames(context, UNW_INIT_SIGNAL_FRAME);
+	print_once(m, context, UNW_INIT_SIGNAL_FRAME);
 }
 
 void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)

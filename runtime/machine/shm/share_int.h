@@ -32,7 +32,7 @@ struct share_head {
 	atomic_bool fled;           /* the node has ended because another is dead (neighbour.c) */
 	/* Of the host's first node; relaxed: */
 	_Atomic uint32_t n_mapped;  /* how many nodes have mapped the file */
-	atomic_bool frames;         /* one that fails prints, or has printed, its frames (die.c) */
+	atomic_int frames;          /* enum frames_of_host (die.c) */
 	_Atomic uint8_t mapped[];   /* [n_local]: which */
 };
 
