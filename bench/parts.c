@@ -199,6 +199,7 @@ void Side_on_answer_to(Side *self, CkDirectHandle h)
 {
 	self->answers = h;
 	CkDirect_assocLocalBuffer(&self->answers, &self->answer, sizeof self->answer);
+	Main_connected(mainProxy);
 }
 
 /* ---- both ------------------------------------------------------------------------------- */
@@ -232,6 +233,12 @@ static void begin_series(Main *self)
 	const struct series *s = plan_current(self->plan);
 
 	Side_begin(Side_at(sides, USER), parts_way(s), parts_count(s), s->parameter);
+}
+
+/* Before that no part may be sent: a put, which no call precedes, would be answered too early. */
+void Main_on_connected(Main *self)
+{
+	begin_series(self);
 }
 
 void Main_on_bound(Main *self, int path)
@@ -292,7 +299,6 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	most_bytes = bench_largest(&self->options.plan.common);
 	mainProxy = Main_thisProxy(self);
 	sides = Side_ckNew(CkDims1(2));
-	begin_series(self);
 }
 
 #include "parts.def.h"

@@ -124,6 +124,7 @@ void Cache_on_count(Cache *self)
 {
 	long counts[2] = {self->n_hits, self->n_misses};
 
+	free(self->steps);
 	CkContribute(self, counts, 2, CkReduction_sum_long, Main_cb_counted(mainProxy));
 }
 

@@ -210,6 +210,9 @@ void Block_on_residual(Block *self, double largest)
 		memcpy(&self->next[y * side], &self->u[(y + 1) * (side + 2) + 1],
 		       (size_t)side * sizeof *self->u);
 	Main_part(mainProxy, at.x, at.y, self->n_steps, largest, self->next);
+	free(self->u);
+	free(self->next);
+	self->u = self->next = NULL;
 }
 
 #include "jacobi2d.def.h"

@@ -33,7 +33,7 @@ struct kept {
 
 /** The quarantine of messages and elements. */
 struct quarantine {
-	struct kept *kept;        /* a ring of QUARANTINED_MESSAGES; NULL: not in checked mode */
+	struct kept *kept;        /* a ring of QUARANTINED_MESSAGES; NULL: none yet */
 	unsigned n_kept, n_out;   /* since the start */
 	struct kept *fresh;       /* [FRESH_MESSAGES]: sent, and not looked at yet */
 	int n_fresh;
@@ -158,6 +158,18 @@ static void keep_or_free(struct pe *pe, const struct kept *k)
 	q->kept[q->n_kept++ % QUARANTINED_MESSAGES] = *k;
 }
 
+/* Only checked mode takes the room, with the first message. */
+static struct quarantine *quarantine_in_use(struct pe *pe)
+{
+	struct quarantine *q = quarantine_of(pe);
+
+	if (!q->kept) {
+		q->kept = cmi_alloc_zero(QUARANTINED_MESSAGES, sizeof *q->kept, "freed messages");
+		q->fresh = cmi_alloc_zero(FRESH_MESSAGES, sizeof *q->fresh, "sent messages");
+	}
+	return q;
+}
+
 static void owner_fill(struct ck_env *env, enum owner owner)
 {
 	env->head.mark = (uint8_t)owner;
@@ -168,6 +180,7 @@ static void owner_quarantine(struct pe *pe, struct ck_env *env, enum owner owner
 {
 	const struct kept k = { .env = env };
 
+	(void)quarantine_in_use(pe);
 	owner_fill(env, owner);
 	keep_or_free(pe, &k);
 }
@@ -214,7 +227,7 @@ static struct ck_env *owner_copy(struct pe *pe, const struct ck_env *env)
 
 struct ck_env *owner_give(struct pe *pe, struct ck_env *env, const char *how)
 {
-	struct quarantine *q = quarantine_of(pe);
+	struct quarantine *q = quarantine_in_use(pe);
 	struct ck_env *copy = owner_copy(pe, env);
 	struct kept *k;
 
@@ -292,16 +305,6 @@ void owner_free_element(struct pe *pe, struct ck_obj *obj)
 
 /* ---- the part -------------------------------------------------------------------------------- */
 
-static void owner_pe_start(struct pe *pe)
-{
-	struct quarantine *q = quarantine_of(pe);
-
-	if (!pe->node->check)
-		return;
-	q->kept = cmi_alloc_zero(QUARANTINED_MESSAGES, sizeof *q->kept, "freed messages");
-	q->fresh = cmi_alloc_zero(FRESH_MESSAGES, sizeof *q->fresh, "sent messages");
-}
-
 static void owner_pe_stop(struct pe *pe)
 {
 	struct quarantine *q = quarantine_of(pe);
@@ -319,6 +322,5 @@ const struct ck_part owner_part = {
 	.name = "owner",
 	.number = PART_OWNER,
 	.pe_bytes = sizeof(struct quarantine),
-	.pe_start = owner_pe_start,
 	.pe_stop = owner_pe_stop,
 };

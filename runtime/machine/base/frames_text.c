@@ -379,11 +379,12 @@ static void put_lines(struct text *t, const struct lines *lines, int from, int t
 	}
 }
 
-/* The library found the mistake later than it was made, when it handled a message or a put. */
+/* The library found the mistake later than it was made, when it handled a message or a put. Or the
+ * call with the mistake was a function's last act, and the compiler has made it a jump. */
 static void put_none(struct text *t)
 {
-	put(t, "chard:   no function of the program was running "
-	       "(CK_BACKTRACE=all prints Chard's)\n");
+	put(t, "chard:   no function of the program is on the stack; one whose last act was this call "
+	       "may have left it (CK_BACKTRACE=all prints Chard's)\n");
 }
 
 int frames_text(const struct frames *f, char *text, int room)
