@@ -142,22 +142,6 @@ static void release_oldest(struct pe *pe)
 	csd_msg_free(pe, &k->env->head);
 }
 
-/* Only memory of this PE stays long. Other memory is returned at once, because its PE waits for
- * it. */
-static void keep_or_free(struct pe *pe, const struct kept *k)
-{
-	struct quarantine *q = quarantine_of(pe);
-	struct cmi_msg *m = &k->env->head;
-
-	if (m->origin != CMI_ORIGIN_POOL || m->home != pe->local || m->size > QUARANTINED_BYTES) {
-		csd_msg_free(pe, m);
-		return;
-	}
-	if (q->n_kept - q->n_out == QUARANTINED_MESSAGES)
-		release_oldest(pe);
-	q->kept[q->n_kept++ % QUARANTINED_MESSAGES] = *k;
-}
-
 /* Only checked mode takes the room, with the first message. */
 static struct quarantine *quarantine_in_use(struct pe *pe)
 {
@@ -170,6 +154,22 @@ static struct quarantine *quarantine_in_use(struct pe *pe)
 	return q;
 }
 
+/* Only memory of this PE stays long. Other memory is returned at once, because its PE waits for
+ * it. */
+static void keep_or_free(struct pe *pe, const struct kept *k)
+{
+	struct quarantine *q = quarantine_in_use(pe);
+	struct cmi_msg *m = &k->env->head;
+
+	if (m->origin != CMI_ORIGIN_POOL || m->home != pe->local || m->size > QUARANTINED_BYTES) {
+		csd_msg_free(pe, m);
+		return;
+	}
+	if (q->n_kept - q->n_out == QUARANTINED_MESSAGES)
+		release_oldest(pe);
+	q->kept[q->n_kept++ % QUARANTINED_MESSAGES] = *k;
+}
+
 static void owner_fill(struct ck_env *env, enum owner owner)
 {
 	env->head.mark = (uint8_t)owner;
@@ -180,7 +180,6 @@ static void owner_quarantine(struct pe *pe, struct ck_env *env, enum owner owner
 {
 	const struct kept k = { .env = env };
 
-	(void)quarantine_in_use(pe);
 	owner_fill(env, owner);
 	keep_or_free(pe, &k);
 }

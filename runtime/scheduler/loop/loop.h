@@ -17,9 +17,9 @@ void idle_step(struct pe *pe);
 void idle_look(struct pe *pe);             /* the same for a pass of a host program: it never sleeps
 					    * or yields */
 void idle_end_slow(struct pe *pe);
-/** Check occasionally whether other programs run on this PE's core (cmi_look_at_core). */
 /** A PE that is never idle reads the clock in one pass of this many, a power of two. */
 enum { IDLE_CORE_PASSES = 256 };
+/** Check occasionally whether other programs run on this PE's core (cmi_look_at_core). */
 void idle_look_at_core(struct pe *pe);
 static inline void idle_end(struct pe *pe)
 {
