@@ -5,6 +5,7 @@
 every file that differs from the base's is copied again, so make rebuilds only what depends on the next one.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -33,8 +34,17 @@ def copy_build(top, to):
                 shutil.copy2(path, place)
 
 
+def forget_other_trees(folder):
+    """What pkg-config is told names the tree in which it was made, so that scripts would use that one's library."""
+    for path in glob.glob(f'{folder}/build*/chard-uninstalled.pc'):
+        with open(path, encoding='utf-8') as file:
+            if f'top={os.path.abspath(folder)}' not in file.read().splitlines():
+                os.unlink(path)
+
+
 def make(folder, targets, sanitizer='', jobs=2):
     """Builds; returns what went wrong, or ''."""
+    forget_other_trees(folder)
     # A make above us must not share its jobs or options.
     env = {name: value for name, value in os.environ.items() if not name.startswith(('MAKE', 'MFLAGS'))}
     words = ['make', '-s', f'-j{jobs}', f'SANITIZE={sanitizer}', *targets]
