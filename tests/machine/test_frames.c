@@ -11,9 +11,13 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "../../runtime/machine/base/die.h"
+#include "../../runtime/machine/machine_int.h"
 
 int __wrap_frames_text(const struct frames *f, char *text, int room);
 
@@ -31,10 +35,22 @@ int __wrap_frames_text(const struct frames *f, char *text, int room)
 	return then == TELLS ? snprintf(text, (size_t)room, "two\nlines\n") : 0;
 }
 
-/* What is printed, and whether the frames were told. */
-static bool print(int way, char *text, size_t room)
+/* A node's back-trace; without a node, just the frames. Returns whether they were told. */
+static bool tell(struct cmi *m)
 {
 	const struct frames f = {.n = 0};
+	ucontext_t context; /* as a signal's handler has it */
+
+	if (!m)
+		return frames_print(&f);
+	assert_int_equal(getcontext(&context), 0);
+	die_trace(m, "the line", &context);
+	return true;
+}
+
+/* What is printed. */
+static bool print_of(struct cmi *m, int way, char *text, size_t room)
+{
 	const int kept = dup(STDERR_FILENO);
 	int fd[2];
 	bool told;
@@ -43,7 +59,7 @@ static bool print(int way, char *text, size_t room)
 	assert_int_equal(pipe(fd), 0);
 	dup2(fd[1], STDERR_FILENO);
 	close(fd[1]);
-	told = frames_print(&f);
+	told = tell(m);
 	dup2(kept, STDERR_FILENO);
 	close(kept);
 	text[read(fd[0], text, room - 1)] = 0; /* all have closed it */
@@ -51,6 +67,11 @@ static bool print(int way, char *text, size_t room)
 	assert_int_equal(waitpid(-1, NULL, __WALL), -1);
 	assert_int_equal(errno, ECHILD);
 	return told;
+}
+
+static bool print(int way, char *text, size_t room)
+{
+	return print_of(NULL, way, text, room);
 }
 
 static void names_are_printed(void **state)
@@ -93,12 +114,27 @@ static void the_program_is_not_told_of_the_child(void **state)
 	assert_int_equal(n_told, 0);
 }
 
+/* Two nodes of a host, which share what they have printed. */
+static void one_node_prints_frames(void **state)
+{
+	atomic_int frames = 0;
+	struct cmi first = {.frames = &frames}, second = {.frames = &frames};
+	char text[64];
+
+	(void)state;
+	print_of(&first, TELLS, text, sizeof text);
+	assert_string_equal(text, "the line\ntwo\nlines\n");
+	print_of(&second, TELLS, text, sizeof text);
+	assert_string_equal(text, "the line\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_printed),
 		cmocka_unit_test(a_child_that_fails_prints_nothing),
 		cmocka_unit_test(the_program_is_not_told_of_the_child),
+		cmocka_unit_test(one_node_prints_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
