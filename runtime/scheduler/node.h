@@ -197,7 +197,11 @@ enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED }
  * which are sent without a hash. In a layer's node_start. */
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived);
 
-/** Check a message from another process: end the job if it does not have its handler's shape. */
+/** Check a message from another process: end the job if its handler does not exist, or if it does
+ * not have what the handler's shape says of all messages (size, flags, sender). */
+void csd_check_form(struct pe *pe, const struct cmi_msg *m);
+
+/** csd_check_form, and what the shape says of a message now (csd_shape.misfit). */
 void csd_check(struct pe *pe, const struct cmi_msg *m);
 
 /** End the job: the message, which came from another process, is invalid; `why` is the error. */

@@ -111,11 +111,15 @@ static void subtree_stopped(struct pe *pe)
 }
 
 /* Handlers run no more, but the credit is still given: the sender's exit messages may wait for it.
+ * The form is still checked: an acknowledgement whose handler was damaged would leave the job
+ * waiting for ever. What its state tells is not, because earlier messages were dropped.
  * Model: flow.pml, receiver */
 static void drop_arrived(struct pe *pe, struct cmi_msg *m)
 {
-	if ((m->flags & CMI_F_REMOTE) && m->handler != CREDIT_HANDLER)
+	if (m->flags & CMI_F_REMOTE) {
+		csd_check_form(pe, m);
 		flow_consumed(pe, m->src_pe, m->size);
+	}
 	csd_msg_free(pe, m);
 }
 

@@ -121,20 +121,35 @@ static const char *fields_misfit(struct pe *pe, const struct cmi_msg *m, const s
 	return NULL;
 }
 
-void csd_check(struct pe *pe, const struct cmi_msg *m)
+void csd_check_form(struct pe *pe, const struct cmi_msg *m)
 {
-	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
+	const struct csd_shape *s;
 	const char *why;
 
-	if (!s)
-		return; /* a program's own handler */
+	if (m->handler >= pe->node->n_handlers)
+		csd_misfit(pe, m, "only these nodes' own handlers can be called");
+	s = pe->node->handlers[m->handler].shape;
+	if (!s) {
+		if (m->flags & CMI_F_SYSTEM)
+			csd_misfit(pe, m, "its flags are wrong for a handler of the program");
+		return;
+	}
 	if (!s->least)
 		csd_misfit(pe, m, "such messages do not leave their process");
 	if (m->size < s->least || (s->exact && m->size != s->least))
 		wrong_size(pe, m, s);
 	why = fields_misfit(pe, m, s);
-	if (!why && s->misfit)
-		why = s->misfit(pe, m);
+	if (why)
+		csd_misfit(pe, m, why);
+}
+
+void csd_check(struct pe *pe, const struct cmi_msg *m)
+{
+	const struct csd_shape *s = pe->node->handlers[m->handler].shape;
+	const char *why;
+
+	csd_check_form(pe, m);
+	why = s && s->misfit ? s->misfit(pe, m) : NULL;
 	if (why)
 		csd_misfit(pe, m, why);
 }
