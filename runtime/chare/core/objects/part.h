@@ -28,6 +28,8 @@
 #include "../../ckgen.h"
 
 struct ck_env;
+struct image_name;
+struct image_out;
 struct ck_obj;
 struct collection;
 
@@ -175,6 +177,22 @@ struct ck_part {
 	/** Describe what waits on this PE and for what, one record each, for the watchdog. If the PEs of a
 	 * node share the described state, only if csd_at_rest. */
 	void (*describe)(struct pe *pe, struct csd_told *to);
+
+	/** Checkpoints (save/). The job is at rest and frozen: no handler runs on any PE. */
+	struct {
+		/** Describe what cannot be saved, one record each; the checkpoint is not taken then. The line
+		 * names the thing, and says what the program can do if that is not plain. */
+		void (*refuse)(struct pe *pe, struct csd_told *to);
+		/** Write records (out->add). Called twice: the first call measures, and nothing may change. */
+		void (*write)(struct pe *pe, struct image_out *out);
+		/** Kinds of records that `read` takes: bits 1 << enum image_kind. */
+		uint32_t kinds;
+		/** Restart: make anew what a record has. The PE is the one that keeps it in this job. Its sum
+		 * has been checked. Returns NULL, or what is wrong with it. */
+		const char *(*read)(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);
+		/** Restart: all records of all PEs have been read. Then queued messages are handled. */
+		void (*read_all)(struct pe *pe);
+	} save;
 };
 
 #endif
