@@ -187,8 +187,11 @@ struct ck_part {
 		void (*write)(struct pe *pe, struct image_out *out);
 		/** Kinds of records that `read` takes: bits 1 << enum image_kind. */
 		uint32_t kinds;
-		/** Restart: make anew what a record has. The PE is the one that keeps it in this job. Its sum
-		 * has been checked. Returns NULL, or what is wrong with it. */
+		/** Restart: whether this PE keeps what the record has. Called on every PE for every record of
+		 * these kinds of the whole image, so that a part can also note where others' things live. */
+		bool (*mine)(struct pe *pe, const struct image_name *name);
+		/** Restart, after `mine` said so: make it anew from the record's bytes, which are 16-aligned and
+		 * whose sum is right. Returns NULL, or what is wrong with them. */
 		const char *(*read)(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);
 		/** Restart: all records of all PEs have been read. Then queued messages are handled. */
 		void (*read_all)(struct pe *pe);
