@@ -93,8 +93,18 @@ const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env,
 	return why ? why : shape_callback(pe, callback_at((struct ck_env *)(uintptr_t)env));
 }
 
+const char *reduction_part_misfit(struct pe *pe, const struct ck_env *env, bool empty)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+	const struct reducer *how = reducer_find(ck, env->part.op);
+	const char *why = reduction_values_misfit(pe, env, how, empty);
+
+	return why || empty || !how->fits || how->fits(ck, (const void *)(env + 1)) ? why :
+	       "its contributions do not lie within it";
+}
+
 /* The members of a tuple lie within its bytes. */
-static bool tuple_fits(const struct ck_node *ck, const CkReductionMsg *head)
+static bool members_fit(const struct ck_node *ck, const CkReductionMsg *head)
 {
 	const CkTupleElement *elems = (const CkTupleElement *)(const void *)(head + 1);
 	uint64_t used = head->count * sizeof *elems;
@@ -120,7 +130,7 @@ const char *contribution_misfit(struct pe *pe, const struct ck_env *env)
 	if (!why)
 		why = reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), head->no),
 					      false);
-	if (!why && head->no == CkReduction_tuple && !tuple_fits(ck_node_of(pe->node), head))
+	if (!why && head->no == CkReduction_tuple && !members_fit(ck_node_of(pe->node), head))
 		why = "its values do not lie within it";
 	return why;
 }

@@ -200,16 +200,11 @@ static const char *exchange_misfit(struct pe *pe, const struct cmi_msg *m)
 	return m->size != sizeof *env + bytes ? "its size is not that of its values" : NULL;
 }
 
-static const char *values_misfit(struct pe *pe, const struct cmi_msg *m, bool empty)
+static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
 
-	return reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), env->part.op), empty);
-}
-
-static const char *reduce_misfit(struct pe *pe, const struct cmi_msg *m)
-{
-	return values_misfit(pe, m, ((const struct ck_env *)m)->flags & CK_PART_EMPTY);
+	return reduction_part_misfit(pe, env, env->flags & CK_PART_EMPTY);
 }
 
 static const char *result_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -227,7 +222,7 @@ static const char *result_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const char *start_misfit(struct pe *pe, const struct cmi_msg *m)
 {
-	return values_misfit(pe, m, true);
+	return reduction_part_misfit(pe, (const struct ck_env *)m, true);
 }
 
 static const struct ck_handler handlers[] = {

@@ -69,6 +69,8 @@ struct reducer {
 	/** Turn the merged form into the result; frees env and returns another message. NULL: the
 	 * merged form is the result. */
 	struct ck_env *(*finish)(struct pe *pe, const CkGenChare *type, struct ck_env *env);
+	/** Whether what the merged form consists of lies within its bytes. NULL: it is just bytes. */
+	bool (*fits)(const struct ck_node *ck, const CkReductionMsg *m);
 };
 
 /** NULL: no reducer has this number. */
@@ -262,6 +264,8 @@ void reduction_tell(struct pe *pe, struct csd_told *to, struct csd_thing what,
  * (NULL: there is none). empty: the number of values is ignored. Returns the error, or NULL. */
 const char *reduction_values_misfit(struct pe *pe, const struct ck_env *env,
 				    const struct reducer *how, bool empty);
+/* The same for a PE's share of a reduction (env->part), in its reducer's merged form. */
+const char *reduction_part_misfit(struct pe *pe, const struct ck_env *env, bool empty);
 
 /* Only for values: messages are merged into a message of their own. */
 static inline void reduction_make_acc(struct pe *pe, struct reduction *r)

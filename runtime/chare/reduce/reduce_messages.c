@@ -188,6 +188,22 @@ static struct entry *list_sorted(const CkGenChare *type, const CkReductionMsg *m
 	return list;
 }
 
+bool list_fits(const struct ck_node *ck, const CkReductionMsg *m)
+{
+	const char *data = (const char *)(m + 1);
+	uint64_t at = 0, n = 0;
+
+	(void)ck;
+	for (; at < m->bytes; n++) {
+		const CkReductionSetElement *e = (const void *)(data + at);
+
+		if (m->bytes - at < sizeof *e || e->bytes > m->bytes - at - sizeof *e)
+			return false;
+		at += sizeof *e + CkGen_align(e->bytes);
+	}
+	return n == m->count;
+}
+
 /* ---- set, concat ----------------------------------------------------------------------------- */
 
 struct ck_env *set_finish(struct pe *pe, const CkGenChare *type, struct ck_env *env)
@@ -295,6 +311,36 @@ static struct ck_env *tuple_pack(CkReductionMsg *const *parts, uint64_t n)
 		to += part_bytes(parts[i]);
 	}
 	return env;
+}
+
+/* `room`: the bytes from it to the tuple's end. */
+static bool part_fits(const struct ck_node *ck, const CkReductionMsg *part, uint64_t room)
+{
+	const struct reducer *how;
+
+	if (room < sizeof *part || part->bytes > room - sizeof *part ||
+	    part->reserved >= CkReduction_N + (uint64_t)INT32_MAX)
+		return false;
+	how = reducer_find(ck, (uint32_t)part->reserved);
+	if (!how || how->type == CK_TUPLE)
+		return false;
+	return how->merge ? !how->fits || how->fits(ck, part) :
+	       !how->value_bytes || part->count <= part->bytes / how->value_bytes;
+}
+
+bool tuple_fits(const struct ck_node *ck, const CkReductionMsg *m)
+{
+	const char *data = (const char *)(m + 1);
+	uint64_t at = 0, n = 0;
+
+	for (; at < m->bytes; n++) {
+		const CkReductionMsg *part = (const void *)(data + at);
+
+		if (!part_fits(ck, part, m->bytes - at))
+			return false;
+		at += part_bytes(part);
+	}
+	return n == m->count;
 }
 
 static CkReductionMsg **part_list(size_t n)

@@ -123,18 +123,18 @@ static void statistics_one(void *restrict acc, const void *restrict in, size_t n
 	OP(bitvec_and_##name, T, data, false, ones)             \
 	OP(bitvec_or_##name, T, data, false, 0)                 \
 	OP(bitvec_xor_##name, T, data, false, 0)
-#define MESSAGES(op, data, begin_, merge_, finish_)                                     \
+#define MESSAGES(op, data, begin_, merge_, finish_, fits_)                              \
 	[CkReduction_##op] = { .name = #op, .type = data, .begin = begin_,              \
-			       .merge = merge_, .finish = finish_ },
+			       .merge = merge_, .finish = finish_, .fits = fits_ },
 static const struct reducer reducers[CkReduction_N] = {
 	[CkReduction_nop] = { .name = "nop", .type = CK_NOTYPE },
 	NUMBER_TYPES(NUMBER_ROWS)
 	TRUTH_TYPES(TRUTH_ROWS)
 	OP(statistics, CkReductionStatistics, CK_STATISTICS, true, 0)
-	MESSAGES(set, CK_SET, list_begin, list_merge, set_finish)
-	MESSAGES(concat, CK_BYTE, list_begin, list_merge, concat_finish)
-	MESSAGES(random, CK_BYTE, random_begin, random_merge, concat_finish)
-	MESSAGES(tuple, CK_TUPLE, tuple_begin, tuple_merge, tuple_finish)
+	MESSAGES(set, CK_SET, list_begin, list_merge, set_finish, list_fits)
+	MESSAGES(concat, CK_BYTE, list_begin, list_merge, concat_finish, list_fits)
+	MESSAGES(random, CK_BYTE, random_begin, random_merge, concat_finish, list_fits)
+	MESSAGES(tuple, CK_TUPLE, tuple_begin, tuple_merge, tuple_finish, tuple_fits)
 };
 
 const struct reducer *reducer_find(const struct ck_node *ck, uint32_t op)

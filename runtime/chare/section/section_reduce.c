@@ -116,7 +116,7 @@ void section_contribution(struct pe *pe, struct section *s, struct ck_env *env)
 const char *section_values_misfit(struct pe *pe, const struct ck_env *env)
 {
 	return env->section.kind != SECTION_PART ? contribution_misfit(pe, env) :
-	       reduction_values_misfit(pe, env, reducer_find(ck_node_of(pe->node), env->part.op), false);
+	       reduction_part_misfit(pe, env, false);
 }
 
 /* Contributions to a section that this PE does not know wait. Meanwhile the PE asks the root, so

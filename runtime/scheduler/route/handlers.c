@@ -21,7 +21,8 @@ int csd_register(struct node *node, const char *name, CmiHandler fn)
 			  "handlers in an initnode function", name);
 	if (node->n_handlers == CSD_MAX_HANDLERS)
 		csd_abort(NULL, "more than %d message handlers (at \"%s\")", CSD_MAX_HANDLERS, name);
-	node->handlers[node->n_handlers] = (struct csd_handler){ .name = name, .fn = fn, .arrived = fn };
+	node->handlers[node->n_handlers] = (struct csd_handler){ .name = name, .fn = fn,
+							.arrived = arrival_handle };
 	csd_fingerprint(node, name, strlen(name) + 1);
 	return node->n_handlers++;
 }
@@ -29,9 +30,10 @@ int csd_register(struct node *node, const char *name, CmiHandler fn)
 void csd_expect(struct node *node, int handler, const struct csd_shape *s, CmiHandler arrived)
 {
 	node->handlers[handler].shape = s;
-	node->handlers[handler].arrived = arrived ? arrived : arrival_handle;
-	if (arrived)
-		node->plain = (uint32_t)(struct cmi_msg){ .handler = (uint16_t)handler }.route;
+	if (!arrived)
+		return;
+	node->handlers[handler].arrived = arrived;
+	node->plain = (uint32_t)(struct cmi_msg){ .handler = (uint16_t)handler }.route;
 }
 
 void csd_own(struct node *node, int handler)
