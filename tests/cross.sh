@@ -40,7 +40,7 @@ fetch() {
 		-o Acquire::http::Timeout=20 -o Acquire::Retries=1)
 	apt-get "${options[@]}" update || return 1
 	names=$(apt-get "${options[@]}" -s --no-install-recommends install libc6-dev libucx-dev libhwloc-dev libunwind-dev \
-		libboost-context-dev libcmocka-dev | awk '$1 == "Inst" { print $2 }' | grep -E "^($needed)") || return 1
+		libboost-context-dev libxxhash-dev libcmocka-dev | awk '$1 == "Inst" { print $2 }' | grep -E "^($needed)") || return 1
 	# shellcheck disable=SC2086 # words
 	(cd "$apt" && apt-get "${options[@]}" download $names) || return 1
 	for package in "$apt"/*.deb; do
@@ -50,7 +50,7 @@ fetch() {
 }
 # Of what apt would install: not perl, adduser and such, on which some of them depend.
 needed='libc6|linux-libc-dev|libgcc-s1|libucx|libhwloc|libunwind|liblzma5|zlib1g|libudev1|libcap2|libnuma1|libnl-'
-needed+='|libibverbs1|librdmacm1|libboost-context[0-9.]*-dev|libcmocka'
+needed+='|libibverbs1|librdmacm1|libboost-context[0-9.]*-dev|libxxhash|libcmocka'
 if [ ! -d "$root" ]; then
 	rm -rf "$W/root.new"
 	timeout 60 bash -c "$(declare -f fetch); W='$W' root='$root' arch='$arch' needed='$needed'; fetch" >"$W/fetch.log" 2>&1 ||

@@ -31,12 +31,13 @@ import tempfile
 LAYERS = {
     'runtime/machine': [],
     'runtime/trace': ['runtime/machine'],
-    'runtime/scheduler': ['runtime/trace', 'runtime/machine'],
+    'runtime/image': [],
+    'runtime/scheduler': ['runtime/image', 'runtime/trace', 'runtime/machine'],
     'runtime/strategies': ['runtime/machine'],
-    'runtime/chare': ['runtime/strategies', 'runtime/scheduler', 'runtime/trace', 'runtime/machine'],
-    'runtime/direct': ['runtime/scheduler', 'runtime/trace', 'runtime/machine'],
-    'runtime': ['runtime/chare', 'runtime/strategies', 'runtime/direct', 'runtime/scheduler', 'runtime/trace',
-                'runtime/machine'],
+    'runtime/chare': ['runtime/strategies', 'runtime/scheduler', 'runtime/image', 'runtime/trace', 'runtime/machine'],
+    'runtime/direct': ['runtime/scheduler', 'runtime/image', 'runtime/trace', 'runtime/machine'],
+    'runtime': ['runtime/chare', 'runtime/strategies', 'runtime/direct', 'runtime/scheduler', 'runtime/image',
+                'runtime/trace', 'runtime/machine'],
 }
 
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
@@ -63,11 +64,14 @@ FACES = {
 # own ones, and a room those of the rooms below it. x_int.h is another folder's only by a path here.
 MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h', 'ring.h']
 TRACE = ['trace.h', 'trace_format.h']
-SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', *TRACE, *MACHINE]
+IMAGE = ['image.h']
+SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', *TRACE, *IMAGE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],
     'runtime/trace': MACHINE,
-    'runtime/scheduler*': [*TRACE, *MACHINE],
+    # No PE, no file of the machine: the tool ckpt is linked with it alone.
+    'runtime/image': ['one_line.h'],
+    'runtime/scheduler*': [*TRACE, *IMAGE, *MACHINE],
     # What users' strategies see, too.
     'runtime/strategies*': ['cklb.h', *MACHINE],
     'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h'],
@@ -100,6 +104,7 @@ INCLUDES = {
                    'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'boot_pmi1.h',
                    'runtime/scheduler/*', *MACHINE],
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
+    'tests/image': ['runtime/image/*'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
     'tests/chare': ['check_*.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', *SCHEDULER],
@@ -108,6 +113,7 @@ INCLUDES = {
 # System headers that one folder alone may include, or two.
 ONLY = {
     r'(ucp|ucs|uct|ucm)/|hwloc|pmi|libunwind|elfutils|dwarf': 'runtime/machine',
+    r'xxhash': 'runtime/image',
     r'mpi\.h$': 'bench/mpi or examples/embed/mpi',
 }
 

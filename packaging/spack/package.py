@@ -23,6 +23,7 @@ class Chard(MakefilePackage):
     depends_on("gmake@4.3:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("boost+context", type="build")
+    depends_on("xxhash@0.8:", type="build")
     depends_on("ucx@1.13:")
     depends_on("hwloc@2:")
     depends_on("libunwind")
