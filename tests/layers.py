@@ -64,7 +64,7 @@ FACES = {
 # own ones, and a room those of the rooms below it. x_int.h is another folder's only by a path here.
 MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h', 'ring.h']
 TRACE = ['trace.h', 'trace_format.h']
-IMAGE = ['image.h']
+IMAGE = ['image.h', 'image_in.h', 'image_head.h', 'image_why.h', 'image_memory.h']
 SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', *TRACE, *IMAGE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],

@@ -59,6 +59,32 @@ static void a_block_may_be_full(void **state)
 	assert_int_equal(memory[160], 0x55);
 }
 
+static int second_ends_with(size_t room)
+{
+	int status;
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		struct image_out w = writing(room);
+
+		setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+		signal(SIGABRT, SIG_DFL);
+		fclose(stderr);
+		write_two(&w);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void the_second_record_must_fit_too(void **state)
+{
+	(void)state;
+	assert_int_equal(second_ends_with(160), 0);
+	assert_int_equal(second_ends_with(144), SIGABRT);
+	assert_int_equal(second_ends_with(100), SIGABRT);
+}
+
 static void records_lie_one_after_the_other(void **state)
 {
 	struct image_out w = writing(sizeof memory);
@@ -138,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_passes_have_the_same_size),
 		cmocka_unit_test(a_block_may_be_full),
+		cmocka_unit_test(the_second_record_must_fit_too),
 		cmocka_unit_test(records_lie_one_after_the_other),
 		cmocka_unit_test(a_sum_covers_name_size_and_bytes),
 		cmocka_unit_test(an_empty_record_has_a_sum),

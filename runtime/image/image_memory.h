@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * image_memory.h: images in memory. A job has two slots and a page, three memfds however many nodes
+ * it has; who starts its nodes keeps them, so they outlive every node. Nothing has a name, so
+ * nothing is left behind.
+ *
+ *	a slot:  node n's image lies at byte n << 40 of a sparse file
+ *	checkpoint s is in slot s % 2, so the one before is untouched while s is written
+ *
+ * A node reserves its region, each of its PEs writes its block, and the head comes last
+ * (image_seal). When all nodes have done so, one process commits, by one store into the page. What
+ * is reserved is there: without room for it the reservation fails, and no write ends in SIGBUS.
+ */
+#ifndef IMAGE_MEMORY_H
+#define IMAGE_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "image_head.h"
+#include "image_why.h"
+
+enum {
+	IMAGE_SLOTS = 2,
+	IMAGE_NODE_SHIFT = 40,   /* an image has at most 1 TiB */
+	IMAGE_NODES_MOST = 1 << 22,
+};
+
+/** What a checkpoint was, for people. */
+struct image_info {
+	uint64_t bytes;          /* of all nodes */
+	uint64_t took_ns;
+	uint64_t at_ns;          /* CLOCK_MONOTONIC */
+	uint32_t n_nodes, n_pes;
+};
+
+/** The page. The process that commits writes it, everybody reads. */
+struct image_page {
+	char magic[8];
+	_Atomic uint64_t committed;  /* sequence of the newest checkpoint; 0: none */
+	struct image_info info[IMAGE_SLOTS]; /* [sequence % 2], written before it is committed */
+};
+
+struct image_memory {
+	int slot[IMAGE_SLOTS];
+	int page_fd;
+	struct image_page *page;
+};
+
+/** Make all three, empty, with FD_CLOEXEC. */
+bool image_memory_make(struct image_memory *m, struct image_why *why);
+
+/** "5,6,7": the value of CK_IMAGES. Returns `to`. */
+char *image_memory_text(const struct image_memory *m, char *to, size_t n);
+
+/** In a child that will execute a node: the descriptors stay open. */
+bool image_memory_pass(const struct image_memory *m, struct image_why *why);
+
+/** In the node: from the value of CK_IMAGES. The descriptors become ours, with FD_CLOEXEC. */
+bool image_memory_inherit(struct image_memory *m, const char *text, struct image_why *why);
+
+void image_memory_close(struct image_memory *m);
+
+/* ---- the image of a node ------------------------------------------------------------------ */
+
+/** A node's image in one slot, mapped. Zeroed at first. */
+struct image_region {
+	char *base;              /* NULL: none */
+	size_t bytes;            /* of the mapping; whole pages */
+};
+
+/** Map memory for this many bytes of node `node` in the slot of checkpoint `sequence`. The region
+ * may be that of an earlier checkpoint in this slot: then its pages are used again, and what is no
+ * longer needed is given back. Its head is cleared. On failure the region is as it was, and so is
+ * every committed image. */
+bool image_region_reserve(const struct image_memory *m, struct image_region *r, uint64_t sequence,
+			  uint32_t node, size_t bytes, struct image_why *why);
+
+/** Map the image that node `node` has written, read-only. *bytes: of the image. Only its head's sizes
+ * have been looked at: image_in_open does the rest. */
+bool image_region_read(const struct image_memory *m, struct image_region *r, uint64_t sequence,
+		       uint32_t node, size_t *bytes, struct image_why *why);
+
+void image_region_unmap(struct image_region *r);
+
+/** Give back what nodes from this number on have in the slot of checkpoint `sequence`: the job has
+ * fewer nodes than it had. */
+void image_memory_forget(const struct image_memory *m, uint64_t sequence, uint32_t first_node);
+
+/* ---- what is valid ------------------------------------------------------------------------ */
+
+/** All images of checkpoint `sequence` are complete. */
+void image_memory_commit(const struct image_memory *m, uint64_t sequence,
+			 const struct image_info *info);
+
+/** The newest complete checkpoint; 0: none. `info` may be NULL. */
+uint64_t image_memory_committed(const struct image_memory *m, struct image_info *info);
+
+#endif
