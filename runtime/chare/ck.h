@@ -1155,6 +1155,28 @@ void CkStartQD(CkCallback cb);
  * for its [when(...)] prevents quiescence. */
 void CkWaitQD(void);
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/** What the callback of a checkpoint gets, as one int. */
+enum CkCheckpointStatus {
+	CK_CHECKPOINT_SUCCESS = 0,
+	CK_CHECKPOINT_FAILURE = 1,   /**< an error, which was printed; the last checkpoint is still there */
+	CK_CHECKPOINT_REFUSED = 2,   /**< something cannot be saved; lines on stderr name it */
+	CK_CHECKPOINT_RESTARTED = 3, /**< the job was started from this checkpoint */
+};
+
+/** Take a checkpoint of the job in memory, when it is next quiescent.
+ *
+ * Where    any PE, in entry methods. Requests of several PEs are served together.
+ * `done`   gets an int, enum CkCheckpointStatus, once the checkpoint is complete, and again in a job
+ *          that is started from it. An entry without parameters may be its target, too.
+ * Saved    elements of arrays, groups, nodegroups, chares and main chares, whose types have
+ *          `pup X;` in the .ci file, and readonly variables. What cannot be saved is named in a line
+ *          on stderr before anything is written, and the job goes on.
+ * Errors   never fatal; see `done`.
+ * Source   Charm++: CkStartMemCheckpoint. */
+void CkStartMemCheckpoint(CkCallback done);
+
 /* ---- completion of an activity -------------------------------------------------------- */
 
 /** A completion detector: it detects when one activity in the job is over, while others go on;

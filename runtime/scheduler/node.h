@@ -95,6 +95,8 @@ struct csd_layer {
 	void (*node_stop)(struct node *node);
 	/** Describe what is open on this PE and what it waits for, one record each, for the watchdog. */
 	void (*describe)(struct pe *pe, struct csd_told *to);
+	/** The job is at rest, to be saved: describe what cannot be, one record each. */
+	void (*refuse)(struct pe *pe, struct csd_told *to);
 	/** The PE is idle, at `now` ns: note the start of each wait, for `describe`. Called some times a
 	 * second while the PE sleeps and wakes up, and never while it works. */
 	void (*look)(struct pe *pe, uint64_t now);

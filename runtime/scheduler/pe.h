@@ -110,6 +110,7 @@ struct pe {
 	bool stop;                         /* the loop ends; set by exit.c */
 	bool leave;                        /* all PEs have stopped: this one may go */
 	bool away;                         /* the host program has the thread, between two calls */
+	bool frozen;                       /* a layer copies the job's state: no hook is raised */
 	struct csd_hold *hold;             /* messages to other PEs are held back; else NULL */
 	int exit_acks;                     /* children in PE 0's tree that have stopped */
 	int hosts_done;                    /* PE 0: nodes whose host programs want no more */

@@ -21,6 +21,7 @@ enum callback_kind {
 	CB_FENCE_WAIT,                                                 /* settle/: a fence's threads */
 	CB_FENCE,                 /* settle/: CB_MARKED is converted to it */
 	CB_AT_REST,               /* balance/: only calls that are held back are under way */
+	CB_AT_SAVE,               /* save/: as the program's own, but before them */
 	CB_MARKED = 0x80,         /* added to another kind: fires when the fence is over */
 };
 

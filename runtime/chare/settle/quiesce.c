@@ -72,24 +72,28 @@ static void qd_pause_over(void *arg)
 	qd_start_wave(arg);
 }
 
-/* A balancing step waits until only messages that it holds back are under way (balance/). */
-static bool is_step(const struct qd_waiter *w) { return w->cb.kind == CB_AT_REST; }
-
-static bool any_step(const struct qd *qd)
+/* Requests of the runtime come first. A balancing step waits until only messages that it holds back
+ * are under way (balance/): until its end there is always one, so others do not count as quiescent.
+ * A checkpoint (save/) is taken before the program's own requests make work again. */
+static int urgency(const struct qd_waiter *w)
 {
-	const struct qd_waiter *w = qd->waiters;
-
-	while (w && !is_step(w))
-		w = w->next;
-	return w;
+	return w->cb.kind == CB_AT_REST ? 2 : w->cb.kind == CB_AT_SAVE;
 }
 
-/* The program's own requests wait until no step holds messages back: until its end there is always
- * a message under way. */
+static int most_urgent(const struct qd *qd)
+{
+	int most = 0;
+
+	for (const struct qd_waiter *w = qd->waiters; w; w = w->next)
+		most = urgency(w) > most ? urgency(w) : most;
+	return most;
+}
+
+/* The most urgent requests are answered; the others wait for the next detection. */
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
-	const bool step = any_step(qd);
+	const int most = most_urgent(qd);
 	struct qd_waiter *w = qd->waiters;
 
 	qd->running = false;
@@ -97,7 +101,7 @@ static void quiescent(struct pe *pe)
 	while (w) {
 		struct qd_waiter *next = w->next;
 
-		if (step && !is_step(w)) {
+		if (urgency(w) < most) {
 			w->next = qd->waiters;
 			qd->waiters = w;
 		} else {

@@ -201,7 +201,7 @@ void CcdCancelCallOnCondition(int condition, int id)
 
 bool hooks_any(const struct pe *pe, int condition)
 {
-	return pe->hooks->on[condition].live > 0;
+	return pe->hooks->on[condition].live > 0 && !pe->frozen;
 }
 
 void hooks_raise(struct pe *pe, int condition)

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ask.c: requests for checkpoints. PE 0 keeps them in a list. A checkpoint serves all requests at
+ * the list's head that want the same; those that come later wait for the next one.
+ */
+#include "save_int.h"
+#include "../core/describe.h"
+#include "../core/objects/unset.h"
+#include "../settle/settle.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+struct save_msg *save_msg_new(struct pe *pe, enum save_kind kind, uint32_t no, size_t more)
+{
+	struct save_msg *m = ck_msg_new(pe, PART_SAVE, H_SAVE, CMI_F_SYSTEM | CMI_F_EXPEDITED,
+					sizeof *m + more);
+	const struct cmi_msg head = m->head;
+
+	memset(m, 0, sizeof *m);
+	m->head = head;
+	m->kind = kind;
+	m->no = no;
+	return m;
+}
+
+static void tell(struct pe *pe, int to, enum save_kind kind, uint32_t no)
+{
+	csd_send_now(pe, to, &save_msg_new(pe, kind, no, 0)->head);
+}
+
+void save_tell_children(struct pe *pe, enum save_kind kind, uint32_t no)
+{
+	for (int i = 0; i < csd_tree_n_children(pe, 0); i++)
+		tell(pe, csd_tree_child(pe, 0, i), kind, no);
+}
+
+/* ---- at PE 0 --------------------------------------------------------------------------------- */
+
+static void await_rest(struct pe *pe)
+{
+	struct save_pe *s = save_of(pe);
+	CkCallback cb = callback_make(CB_AT_SAVE);
+
+	s->stage = SAVE_AWAITS_REST;
+	cb.id = ++s->attempt;
+	qd_start(pe, &cb);
+}
+
+/* How long the job may take to come to rest, in s. */
+static int64_t patience(void)
+{
+	return cmi_env_number("CK_CHECKPOINT_WAIT", 10, 1, 1000000);
+}
+
+/* The timer of a checkpoint that is over does nothing: the next one has a later one. */
+static void no_rest(void *arg)
+{
+	struct pe *pe = arg;
+	struct save_pe *s = save_of(pe);
+
+	csd_chatter_timer(pe, -1);
+	if (s->stage != SAVE_AWAITS_REST || csd_now_ns() < s->until_ns)
+		return;
+	s->attempt++; /* the detection's callback comes too late */
+	fprintf(stderr, "chard: no checkpoint: the job did not come to rest within %lld s "
+		"(CK_CHECKPOINT_WAIT); something was always under way\n", (long long)patience());
+	save_over(pe, CK_CHECKPOINT_FAILURE);
+}
+
+/* Serve the first requests of the list. */
+static void begin(struct pe *pe)
+{
+	struct save_pe *s = save_of(pe);
+	const struct save_wish *w = s->wishes;
+	const int64_t wait_s = patience();
+
+	if (!w || s->stage != SAVE_NONE)
+		return;
+	s->n_served = 0;
+	for (; w && !strcmp(w->ask.dir, s->wishes->ask.dir); w = w->next)
+		s->n_served++;
+	s->until_ns = csd_now_ns() + (uint64_t)wait_s * 1000000000u;
+	csd_chatter_timer(pe, 1);
+	CcdCallFnAfter(no_rest, pe, (double)wait_s * 1e3);
+	await_rest(pe);
+}
+
+void save_asked(struct pe *pe, const struct save_msg *m)
+{
+	const struct save_ask *ask = (const struct save_ask *)(const void *)m->more;
+	struct save_pe *s = save_of(pe);
+	const size_t bytes = sizeof *ask + strlen(ask->dir) + 1;
+	struct save_wish *w = cmi_alloc(sizeof *w + bytes, "a request for a checkpoint");
+
+	w->next = NULL;
+	memcpy(&w->ask, ask, bytes);
+	*(s->last ? s->last : &s->wishes) = w;
+	s->last = &w->next;
+	begin(pe);
+}
+
+void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	struct save_pe *s = save_of(pe);
+
+	csd_msg_free(pe, &env->head);
+	if (s->stage != SAVE_AWAITS_REST || cb->id != s->attempt)
+		return;
+	s->stage = SAVE_FREEZES;
+	tell(pe, pe->id, SAVE_FREEZE, s->attempt);
+}
+
+void save_again(struct pe *pe)
+{
+	await_rest(pe);
+}
+
+void save_over(struct pe *pe, int status)
+{
+	struct save_pe *s = save_of(pe);
+
+	s->stage = SAVE_NONE;
+	for (int n = s->n_served; n > 0; n--) {
+		struct save_wish *w = s->wishes;
+
+		s->wishes = w->next;
+		if (!s->wishes)
+			s->last = NULL;
+		callback_fire(pe, &w->ask.done, CK_INT, &status, 1, sizeof status);
+		free(w);
+	}
+	begin(pe);
+}
+
+void save_wishes_free(struct pe *pe)
+{
+	struct save_wish *w;
+
+	while ((w = save_of(pe)->wishes)) {
+		save_of(pe)->wishes = w->next;
+		free(w);
+	}
+}
+
+struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb)
+{
+	(void)cb;
+	return csd_named(NULL, "the checkpoint for %s",
+			 callback_thing(pe, &save_of(pe)->wishes->ask.done).name);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static void ask(struct pe *pe, const char *dir, const CkCallback *done)
+{
+	const size_t bytes = sizeof(struct save_ask) + strlen(dir) + 1;
+	struct save_msg *m = save_msg_new(pe, SAVE_ASK, 0, bytes);
+	struct save_ask *a = (struct save_ask *)(void *)m->more;
+
+	a->done = *done;
+	memcpy(a->dir, dir, strlen(dir) + 1);
+	csd_send(pe, 0, &m->head);
+}
+
+void CkStartMemCheckpoint(CkCallback done)
+{
+	struct pe *pe = ck_self();
+
+	if (done.kind == CB_NONE)
+		unset_abort(pe, "CkCallback ", "CkStartMemCheckpoint: the callback was never set");
+	ask(pe, "", &done);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* save.c: the part. */
+#include "save_int.h"
+#include "../core/shape.h"
+
+static int save_node_start(struct node *node)
+{
+	return store_node_start(node);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_SAVE] = { "ck.save", freeze_arrived,
+		     .shape = { .least = sizeof(struct save_msg),
+				.always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+				.kind_at = offsetof(struct save_msg, kind),
+				.astray = "its sender cannot say this about a checkpoint",
+				.misfit = freeze_misfit,
+				.ways = { [SAVE_ASK] = CSD_TO_ROOT, [SAVE_REFUSED] = CSD_TO_ROOT,
+					  [SAVE_FREEZE] = CSD_DOWN, [SAVE_WRITE] = CSD_DOWN,
+					  [SAVE_THAW] = CSD_DOWN, [SAVE_FROZEN] = CSD_UP,
+					  [SAVE_WRITTEN] = CSD_UP } } },
+};
+
+static const struct ck_callback_kind callbacks[] = {
+	{ .kind = CB_AT_SAVE, .names = CK_NAMES_UNSENT, .send = save_at_rest,
+	  .describe = save_describe_rest },
+};
+
+const struct ck_part save_part = {
+	.name = "save",
+	.number = PART_SAVE,
+	.node_bytes = sizeof(struct save_node),
+	.pe_bytes = sizeof(struct save_pe),
+	.handlers = CK_LIST(handlers),
+	.callbacks = CK_LIST(callbacks),
+	.node_start = save_node_start,
+	.node_stop = store_node_stop,
+	.pe_stop = save_wishes_free,
+};

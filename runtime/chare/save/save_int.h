@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* save_int.h: what the files of this folder share. */
+#ifndef CK_SAVE_INT_H
+#define CK_SAVE_INT_H
+
+#include "save.h"
+#include "../core/callback.h"
+#include "../../image/image.h"
+#include "../../image/image_why.h"
+
+enum { H_SAVE };
+
+enum save_kind {
+	SAVE_ASK,             /* any PE -> PE 0: somebody wants a checkpoint */
+	SAVE_FREEZE, SAVE_WRITE, SAVE_THAW, /* PE 0 -> all */
+	SAVE_FROZEN, SAVE_WRITTEN,          /* all -> PE 0 */
+	SAVE_REFUSED,         /* a PE -> PE 0: records of what it cannot save, before its FROZEN */
+};
+
+struct save_msg {
+	struct cmi_msg head;
+	uint32_t kind;
+	uint32_t no;          /* number of the attempt */
+	/* Of the sender and the PEs below it in PE 0's tree. */
+	uint64_t created, processed; /* SAVE_FROZEN */
+	uint64_t bytes;       /* SAVE_FROZEN: of all blocks */
+	uint32_t refusers;    /* SAVE_FROZEN: PEs that have sent SAVE_REFUSED */
+	uint32_t failed;      /* SAVE_WRITTEN: PEs that could not, and have said why */
+	uint64_t sequence;    /* SAVE_WRITE: of the checkpoint */
+	_Alignas(uint64_t) char more[]; /* SAVE_ASK: struct save_ask; SAVE_REFUSED: records (tell.h) */
+};
+
+/** A request. */
+struct save_ask {
+	CkCallback done;
+	char dir[];           /* "": in memory; ends with 0 */
+};
+
+/** A request that waits for its checkpoint, on PE 0. */
+struct save_wish {
+	struct save_wish *next;
+	struct save_ask ask;  /* last */
+};
+
+/** On PE 0: the stage of the checkpoint under way. */
+enum save_stage { SAVE_NONE, SAVE_AWAITS_REST, SAVE_FREEZES, SAVE_WRITES };
+
+/** A PE's state. */
+struct save_pe {
+	bool frozen;
+	uint32_t no;          /* of the attempt in which it is frozen */
+	int n_in;             /* children in PE 0's tree that have answered */
+	struct save_msg in;   /* the sums of their answers */
+	size_t bytes;         /* of its block */
+
+	/* PE 0. */
+	uint64_t all_bytes;   /* of the checkpoint */
+	enum save_stage stage;
+	uint32_t attempt;     /* the last one's number */
+	uint64_t until_ns;    /* the job must come to rest before */
+	struct save_wish *wishes, **last; /* those of the checkpoint under way first */
+	int n_served;         /* how many of them it serves */
+	uint32_t n_refusers;  /* whose records have come */
+	struct save_msg **refused; /* [n_pes], ours: their records */
+	uint64_t n_taken;     /* checkpoints so far */
+};
+
+/** A node's state. */
+struct save_node {
+	struct store *store;
+};
+
+static inline struct save_pe *save_of(const struct pe *pe) { return ck_state(pe, PART_SAVE); }
+static inline struct save_node *save_node_of(const struct node *node)
+{
+	return ck_node_state(node, PART_SAVE);
+}
+
+/* ask.c */
+struct save_msg *save_msg_new(struct pe *pe, enum save_kind kind, uint32_t no, size_t more);
+void save_tell_children(struct pe *pe, enum save_kind kind, uint32_t no);
+/** PE 0: a request has come. */
+void save_asked(struct pe *pe, const struct save_msg *m);
+/** PE 0: the job is quiescent, or was when the callback was sent. */
+void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
+struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb);
+/** PE 0: a message was under way when the PEs froze, and all thaw: again from quiescence. */
+void save_again(struct pe *pe);
+/** PE 0: tell those who asked, and begin with those who have asked since. */
+void save_over(struct pe *pe, int status);
+void save_wishes_free(struct pe *pe);
+
+/* freeze.c */
+void freeze_arrived(struct pe *pe, struct cmi_msg *m);
+const char *freeze_misfit(struct pe *pe, const struct cmi_msg *m);
+
+/* store.c */
+int store_node_start(struct node *node);
+void store_node_stop(struct node *node);
+/** A PE has frozen: how long its block will be. */
+void store_measured(struct pe *pe, size_t bytes);
+/** Where this PE writes its block; NULL: `why` says why not. */
+char *store_block(struct pe *pe, uint64_t sequence, struct image_why *why);
+/** This PE's block is complete. */
+void store_written(struct pe *pe);
+/** The PE thaws: the checkpoint is complete, or was given up. */
+void store_over(struct pe *pe);
+/** PE 0: all nodes have written theirs, `bytes` in all. */
+void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes);
+
+#endif

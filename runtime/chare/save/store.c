@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store.c: where the blocks of a node's PEs go. All PEs say first how long theirs are. The first
+ * that writes reserves the node's image in the slot of this checkpoint, and the last that has
+ * written seals it.
+ */
+#include "save_int.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../image/image_memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct store {
+	pthread_mutex_t lock;
+	struct image_memory memory;  /* its page is NULL until the first checkpoint */
+	struct image_region region[IMAGE_SLOTS];
+	struct image_head *head; /* ours: of the image that is being written. Each PE sets its block's
+				  * size before it says that it is frozen; others read it after PE 0,
+				  * which has heard so from all, has told them to write */
+	/* Under the lock. */
+	uint64_t sequence;    /* that has been reserved; 0: none is written now */
+	uint32_t n_written;   /* blocks */
+};
+
+static struct store *store_of(const struct node *node) { return save_node_of(node)->store; }
+
+int store_node_start(struct node *node)
+{
+	struct store *s = cmi_alloc_zero(1, sizeof *s, "checkpoints");
+
+	save_node_of(node)->store = s;
+	return -pthread_mutex_init(&s->lock, NULL);
+}
+
+void store_node_stop(struct node *node)
+{
+	struct store *s = store_of(node);
+
+	for (int i = 0; i < IMAGE_SLOTS; i++)
+		image_region_unmap(&s->region[i]);
+	if (s->memory.page)
+		image_memory_close(&s->memory);
+	pthread_mutex_destroy(&s->lock);
+	free(s->head);
+	free(s);
+}
+
+/* Under the lock. */
+static struct image_head *head_of(struct pe *pe, struct store *s)
+{
+	const struct cmi_job *job = pe->node->job;
+
+	if (s->head)
+		return s->head;
+	s->head = cmi_alloc_zero(1, image_head_bytes((uint32_t)job->my_n_pes), "a checkpoint");
+	s->head->node = (uint32_t)job->node;
+	s->head->n_nodes = (uint32_t)job->n_nodes;
+	s->head->first_pe = (uint32_t)job->my_first_pe;
+	s->head->n_pes = (uint32_t)job->my_n_pes;
+	return s->head;
+}
+
+void store_measured(struct pe *pe, size_t bytes)
+{
+	struct store *s = store_of(pe->node);
+
+	pthread_mutex_lock(&s->lock);
+	head_of(pe, s)->block[pe->local].bytes = bytes;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Under the lock. */
+static bool reserve(struct store *s, uint64_t sequence, struct image_why *why)
+{
+	struct image_region *r = &s->region[sequence % IMAGE_SLOTS];
+
+	if (!s->memory.page && !image_memory_make(&s->memory, why))
+		return false;
+	image_lay_out(s->head);
+	s->head->sequence = sequence;
+	if (!image_region_reserve(&s->memory, r, sequence, s->head->node, s->head->bytes, why))
+		return false;
+	s->sequence = sequence;
+	s->n_written = 0;
+	return true;
+}
+
+char *store_block(struct pe *pe, uint64_t sequence, struct image_why *why)
+{
+	struct store *s = store_of(pe->node);
+	bool made;
+
+	pthread_mutex_lock(&s->lock);
+	made = s->sequence == sequence || reserve(s, sequence, why);
+	pthread_mutex_unlock(&s->lock);
+	return made ? s->region[sequence % IMAGE_SLOTS].base + s->head->block[pe->local].offset : NULL;
+}
+
+/* All its blocks are complete: their writers have been under the lock since. */
+static void seal(struct store *s)
+{
+	struct image_head *to = (struct image_head *)(void *)s->region[s->sequence % IMAGE_SLOTS].base;
+
+	memcpy(to, s->head, image_head_bytes(s->head->n_pes));
+	image_seal(to);
+}
+
+void store_written(struct pe *pe)
+{
+	struct store *s = store_of(pe->node);
+
+	pthread_mutex_lock(&s->lock);
+	if (++s->n_written == s->head->n_pes)
+		seal(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void store_over(struct pe *pe)
+{
+	struct store *s = store_of(pe->node);
+
+	pthread_mutex_lock(&s->lock);
+	s->sequence = 0;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes)
+{
+	const struct cmi_job *job = pe->node->job;
+	const struct image_info info = { .bytes = bytes, .at_ns = csd_now_ns(),
+					 .n_nodes = (uint32_t)job->n_nodes, .n_pes = (uint32_t)job->n_pes };
+
+	image_memory_commit(&store_of(pe->node)->memory, sequence, &info);
+}
