@@ -274,6 +274,7 @@ struct node {
 	int h_watch;                       /* watch.c's */
 	int h_ring;                        /* inbox.c's: the offer of a ring */
 	bool complete;                     /* all handlers are registered; no more are taken */
+	int earlier_pes;                   /* a restarted job: the most PEs that it had before; else 0 */
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
 	bool closely;                      /* checked mode, a trace or counts: for layers, one test for
@@ -313,5 +314,11 @@ struct node {
 	struct csd_start *start;           /* private to node.c */
 	struct csd_node_queue queue;
 };
+
+/** Whether an id can name this PE as its maker: a PE, or one that there was before a restart. */
+static inline bool csd_can_make(const struct node *node, uint64_t pe)
+{
+	return pe < (uint64_t)node->job->n_pes || pe < (uint64_t)node->earlier_pes;
+}
 
 #endif

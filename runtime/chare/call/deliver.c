@@ -331,6 +331,9 @@ void call_wait(struct pe *pe, struct collection *c, struct cmi_msg *m)
 	if (c->type || call_coll_of(c)->asked_for)
 		return;
 	call_coll_of(c)->asked_for = true;
+	if (creator >= pe->node->job->n_pes)
+		csd_abort(pe, "PE %d received a message for collection %u of PE %d, which was not there when the "
+			  "job was restarted; the message was damaged on its way", pe->id, (uint32_t)c->id, creator);
 	if (creator == pe->id) {
 		check_made_here(pe, c->id, pe->id);
 		return;

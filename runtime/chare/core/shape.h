@@ -26,10 +26,10 @@
 #define CK_SHAPE_ROOT .root_at = offsetof(struct ck_env, root)
 #define CK_SHAPE_MAKER(s, id) .root_at = offsetof(s, id) + 4
 
-/** The creator of a collection, as its id says, is a PE. */
+/** The creator of a collection, as its id says, is a PE, or was one before a restart. */
 static inline const char *shape_id(const struct pe *pe, uint64_t id)
 {
-	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id ? NULL : CK_NOBODY;
+	return csd_can_make(pe->node, id >> 32) && (uint32_t)id ? NULL : CK_NOBODY;
 }
 
 /** It has just arrived, and has one holder. */

@@ -11,7 +11,7 @@
  * group_dep (create/announce.c). Only whether such a collection can exist is checked. */
 static bool may_be_collection(const struct pe *pe, uint64_t id)
 {
-	return id >> 32 < (uint64_t)pe->node->job->n_pes && (uint32_t)id;
+	return csd_can_make(pe->node, id >> 32) && (uint32_t)id;
 }
 
 _Noreturn static void bad_options(struct pe *pe, const CkGenChare *chare, int entry,

@@ -114,8 +114,7 @@ static const char *fields_misfit(struct pe *pe, const struct cmi_msg *m, const s
 {
 	if (!flags_fit(s, m->flags & (uint8_t)~CMI_F_REMOTE))
 		return "its flags are wrong for such a message";
-	if (s->id_at && (!number_at(m, s->id_at) ||
-			 number_at(m, s->id_at + 4) >= (uint32_t)pe->node->job->n_pes))
+	if (s->id_at && (!number_at(m, s->id_at) || !csd_can_make(pe->node, number_at(m, s->id_at + 4))))
 		return s->nobody;
 	if ((s->kind_at || s->ways[0]) && !came_so(pe, m, s))
 		return s->astray ? s->astray : s->ways[0] == CSD_UP ? "its sender is not below this PE" :

@@ -9,6 +9,7 @@
 #include "env.h"
 #include "part.h"
 #include "collection.h"
+#include "restart.h"
 
 /* The chare layer's index in `layer` of struct node and struct pe. */
 enum { CK_SLOT = 2 };
@@ -36,6 +37,7 @@ struct ck_node {
 	int n_chares;
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
+	struct ck_restart restart;
 
 	/* From the parts' tables. By number; NULL if there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];
