@@ -123,6 +123,13 @@ void when_arrived(struct pe *pe, struct cmi_msg *m);
 
 /** At the end: no more [whenidle] calls. */
 void idle_drop(struct pe *pe);
+/** A checkpoint does not save them. */
+void idle_refuse(const struct pe *pe, struct csd_told *to);
+
+/* ---- wait_save.c ----------------------------------------------------------------------------- */
+
+/** Of the part's `save`. */
+void wait_refuse(struct pe *pe, struct csd_told *to);
 
 /* ---- sdag.c ---------------------------------------------------------------------------------- */
 

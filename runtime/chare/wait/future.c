@@ -443,6 +443,24 @@ static void future_describe(struct pe *pe, struct csd_told *to)
 	holders_describe(pe, to);
 }
 
+/* A future is of its PE, and so are the threads and callbacks that know it. */
+static void future_refuse(struct pe *pe, struct csd_told *to)
+{
+	for (uint32_t i = 1; i < futures_of(pe)->n; i++) {
+		const struct future *f = slot_at(futures_of(pe), i);
+		const CkFuture name = { (uint64_t)f->use << 32 | i, pe->id, 0 };
+
+		if (!f->open)
+			continue;
+		if (f->maker)
+			csd_tell(to, NULL, "%s is open, which %s made in %s (CkReleaseFuture)", future_thing(name).name,
+				 element_thing(f->maker, f->maker_coll, f->maker_index).name,
+				 entry_thing(f->maker, f->maker_entry).name);
+		else
+			csd_tell(to, NULL, "%s is open (CkReleaseFuture)", future_thing(name).name);
+	}
+}
+
 /* ---- the part -------------------------------------------------------------------------------- */
 
 static void future_pe_start(struct pe *pe)
@@ -498,5 +516,6 @@ const struct ck_part future_part = {
 	.callbacks = CK_LIST(callbacks),
 	.pe_start = future_pe_start,
 	.describe = future_describe,
+	.save.refuse = future_refuse,
 	.pe_stop = future_pe_stop,
 };

@@ -248,5 +248,6 @@ const struct ck_part sync_part = {
 	.attributes = CK_LIST(attributes),
 	.pe_start = sync_pe_start,
 	.describe = sync_describe,
+	.save.refuse = sync_describe,
 	.pe_stop = sync_pe_stop,
 };

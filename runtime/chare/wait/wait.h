@@ -51,6 +51,8 @@ void obj_forget(struct pe *pe, struct ck_obj *obj);
 
 /** No handler runs, and the element takes calls again: run those whose condition is true. */
 void obj_calls_test(struct pe *pe, struct ck_obj *obj);
+/** The same when no handler runs, by a message to this PE. */
+void obj_calls_test_soon(struct pe *pe, struct ck_obj *obj);
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 

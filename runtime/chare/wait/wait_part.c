@@ -13,6 +13,12 @@ void obj_calls_test(struct pe *pe, struct ck_obj *obj)
 		when_test(pe, obj);
 }
 
+void obj_calls_test_soon(struct pe *pe, struct ck_obj *obj)
+{
+	if (obj->extra & OBJ_EXTRA)
+		when_test_soon(pe, obj);
+}
+
 void obj_drop_calls(struct pe *pe, struct ck_obj *obj)
 {
 	if (!(obj->extra & OBJ_EXTRA))
@@ -98,4 +104,5 @@ const struct ck_part wait_part = {
 	.node_start = wait_node_start,
 	.pe_stop = wait_pe_stop,
 	.describe = wait_describe,
+	.save.refuse = wait_refuse,
 };

@@ -83,3 +83,11 @@ void idle_drop(struct pe *pe)
 		free(x);
 	}
 }
+
+void idle_refuse(const struct pe *pe, struct csd_told *to)
+{
+	for (const struct idle_call *x = wait_of(pe)->idle; x; x = x->next)
+		csd_tell(to, NULL, "%s of %s is called when PE %d is idle ([whenidle])",
+			 entry_thing(x->chare, (uint32_t)x->entry).name,
+			 element_thing(x->chare, x->element.id, x->element.index).name, pe->id);
+}

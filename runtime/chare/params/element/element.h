@@ -20,6 +20,8 @@ void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n);
 /** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote.
  * The caller calls type->on_arrived when the element is in its tables. */
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
+/** The same from the bytes of the user's struct alone. */
+void element_unpack_struct(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 /** Free memory of pup_alloc. `obj` itself stays, for element_free. */
 void element_delete(struct pe *pe, struct ck_obj *obj);
 /** Free an element's own memory after element_delete. In checked mode it is quarantined first,

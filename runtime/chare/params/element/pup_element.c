@@ -49,20 +49,24 @@ void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n)
 	pup_check_packed(&p);
 }
 
+void element_unpack_struct(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
+{
+	struct CkPupEr p = { .mode = UNPACKING, .obj = obj, .from = from, .limit = n };
+
+	element_run(pe, &p, obj);
+	pup_check_unpacked(&p);
+}
+
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
 {
 	const size_t more = obj->coll->more_bytes;
-	struct CkPupEr p = {
-		.mode = UNPACKING, .obj = obj, .from = (const char *)from + more, .limit = n - more
-	};
 
 	if (n < more)
 		csd_abort(pe, "an element of %s came with %zu bytes; %zu belong to the runtime",
 			  obj->coll->type->name, n, more);
 	if (more)
 		memcpy(obj_more(obj), from, more);
-	element_run(pe, &p, obj);
-	pup_check_unpacked(&p);
+	element_unpack_struct(pe, obj, (const char *)from + more, n - more);
 }
 
 void element_delete(struct pe *pe, struct ck_obj *obj)

@@ -6,9 +6,8 @@
  *
  *	| struct packed | holders, padded | element, padded | bodies, padded | waiting calls | late |
  *
- *	call:	| struct packed_call | what follows a message's head, padded |
- *
- * The element's bytes are those of X_pup (params/pup_element.c).
+ * The element's bytes are those of X_pup (params/element/pup_element.c), and a call's those of
+ * wait/along/calls.c.
  */
 #include "place_move.h"
 #include "../../../machine/base/cmi_alloc.h"
@@ -18,7 +17,6 @@
 #include <string.h>
 
 #include "../../core/shape.h"
-
 
 struct travel *travel_new(const struct collection *c, CkIndex i)
 {
@@ -92,75 +90,6 @@ static void send_here(struct pe *pe, int dst_pe, struct travel *t)
 }
 
 /* ---- to another process ---------------------------------------------------------------------- */
-
-struct packed_call {
-	uint64_t size;            /* of the message, its head included */
-	uint16_t handler;
-	uint8_t flags, reserved;
-	int32_t src_pe;
-	uint32_t word;
-	uint32_t reserved_too[3];
-};
-_Static_assert(sizeof(struct packed_call) == 32, "as long as a head, so what follows is aligned");
-
-/* The form that may leave the process. A message object that waits for a condition has been
- * unpacked here. */
-static struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m)
-{
-	struct ck_env *env = (struct ck_env *)m;
-	const CkGenEntry *e;
-	const int src = m->src_pe;
-
-	if (m->handler != ck_handler(pe, PART_CALL, H_ELEMENT))
-		return m;
-	if (m->flags & CMI_F_HERE) {
-		m = ck_leaving(pe, dst_pe, m);
-	} else if (env->entry < coll_get(pe, env->coll)->type->n_entries) { /* else its receiver tells */
-		e = &coll_get(pe, env->coll)->type->entries[env->entry];
-		if ((e->flags & CKGEN_MESSAGE) && e->message && e->message->pack &&
-		    !(env->flags & (CK_ENV_PACKED | CK_CALL_REDUCED)))
-			m = &message_pack(pe, e->message, env)->head;
-	}
-	m->src_pe = src;
-	return m;
-}
-
-/* Returns the bytes of all. */
-static size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_t *n_p)
-{
-	struct msg_fifo all;
-	size_t bytes = 0;
-
-	msg_fifo_move(&all, f);
-	while (all.head) {
-		struct cmi_msg *m = call_leaves(pe, dst_pe, msg_fifo_pop(&all));
-
-		msg_fifo_push(f, m);
-		bytes += CkGen_align(m->size);
-		++*n_p;
-	}
-	return bytes;
-}
-
-static char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at)
-{
-	while (f->head) {
-		struct cmi_msg *m = msg_fifo_pop(f);
-		const size_t rest = m->size - sizeof *m;
-		const struct packed_call c = { .size = m->size,
-					       .handler = m->handler,
-					       .flags = m->flags & (uint8_t)~CMI_F_REMOTE,
-					       .src_pe = m->src_pe,
-					       .word = m->word };
-
-		memcpy(at, &c, sizeof c);
-		memcpy(at + sizeof c, m + 1, rest);
-		memset(at + m->size, 0, CkGen_align(m->size) - m->size);
-		at += CkGen_align(m->size);
-		csd_msg_free(pe, m);
-	}
-	return at;
-}
 
 static size_t holders_bytes(uint32_t n) { return CkGen_align(n * sizeof(int32_t)); }
 
@@ -273,32 +202,23 @@ static const char *packed_call_misfit(struct pe *pe, const struct packed *p,
 	return m->handler == ck_handler(pe, PART_CALL, H_ELEMENT) ? shape_call_of(pe, c, env) : NULL;
 }
 
-static const char *call_unpack(struct pe *pe, const struct packed *p, const char *at,
-			       struct msg_fifo *to)
+static const char *call_take_out(struct pe *pe, const struct packed *p, const char *at,
+				 struct msg_fifo *to)
 {
-	struct packed_call c;
-	struct cmi_msg *m;
-	const char *why;
+	struct cmi_msg *m = call_unpack(pe, &at);
+	const char *why = packed_call_misfit(pe, p, m);
 
-	memcpy(&c, at, sizeof c);
-	m = csd_msg_alloc(pe, c.size);
-	m->handler = c.handler;
-	m->flags = c.flags;
-	m->src_pe = c.src_pe;
-	m->word = c.word;
-	memcpy(m + 1, at + sizeof c, c.size - sizeof *m);
-	why = packed_call_misfit(pe, p, m);
 	if (why)
 		csd_misfit(pe, &p->head, why);
 	msg_fifo_push(to, m);
-	return at + CkGen_align(c.size);
+	return at;
 }
 
 static const char *calls_unpack(struct pe *pe, const struct packed *p, const char *at, uint32_t n,
 				struct msg_fifo *to)
 {
 	while (n--)
-		at = call_unpack(pe, p, at, to);
+		at = call_take_out(pe, p, at, to);
 	return at;
 }
 
@@ -378,26 +298,6 @@ struct travel *travel_read(struct pe *pe, struct collection *c, const struct pac
 
 /* ---- what may come from other processes ------------------------------------------------------ */
 
-static bool lies_within(const char *at, const char *end, uint64_t bytes)
-{
-	return bytes <= (size_t)(end - at) && CkGen_align(bytes) <= (size_t)(end - at);
-}
-
-static const char *calls_misfit(const struct packed *p, const char *at, const char *end)
-{
-	for (uint64_t i = 0; i < (uint64_t)p->n_kept + p->n_late; i++) {
-		struct packed_call c;
-
-		if ((size_t)(end - at) < sizeof c)
-			return "its calls do not lie within it";
-		memcpy(&c, at, sizeof c);
-		if (c.size < sizeof(struct ck_env) || !lies_within(at, end, c.size))
-			return "its calls do not lie within it";
-		at += CkGen_align(c.size);
-	}
-	return at == end ? NULL : "it contains more than its calls";
-}
-
 const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct packed *p = (const struct packed *)m;
@@ -421,7 +321,7 @@ const char *packed_misfit(struct pe *pe, const struct cmi_msg *m)
 	at += CkGen_align(p->bytes);
 	if (!lies_within(at, end, p->image_bytes))
 		return "its bodies do not lie within it";
-	return calls_misfit(p, at + CkGen_align(p->image_bytes), end);
+	return calls_misfit(at + CkGen_align(p->image_bytes), end, (uint64_t)p->n_kept + p->n_late);
 }
 
 void travel_send(struct pe *pe, int dst_pe, struct travel *t)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * along.h: the room wait/along/: what waits at an element that moves goes along.
+ * along.h: the room wait/along/: what waits at an element that moves goes along; and what waits at
+ * an object is saved in checkpoints.
  *
  *	along.c      calls and bodies, within a process
+ *	calls.c      calls as bytes
+ *	saved.c      calls and bodies in a checkpoint; the object keeps them
  *	sdag_pack.c  bodies of Structured Dagger and counted calls as bytes, for another process
  */
 #ifndef CK_ALONG_H
@@ -31,7 +34,36 @@ void obj_calls_arrive(struct pe *pe, struct ck_obj *obj, struct obj_calls *k);
 /** At the end of the job. The messages lie in the PEs' memory, which is freed as a whole. */
 void obj_calls_free(struct obj_calls *k);
 
+/* calls.c */
+/** Whether `bytes` bytes at `at`, and what pads them to 16, end at `end` or before. */
+static inline bool lies_within(const char *at, const char *end, uint64_t bytes)
+{
+	return bytes <= (size_t)(end - at) && CkGen_align(bytes) <= (size_t)(end - at);
+}
+/** Convert a call to the form that may leave the process; dst_pe -1: for no PE in particular. Other
+ * messages stay as they are. Takes the message, and returns it or another. */
+struct cmi_msg *call_leaves(struct pe *pe, int dst_pe, struct cmi_msg *m);
+/** The same for all. Adds their number to *n_p; returns the bytes that they take. */
+size_t calls_leave(struct pe *pe, int dst_pe, struct msg_fifo *f, uint32_t *n_p);
+/** Write one such message, or all, and return where the bytes end. calls_pack frees them. */
+char *call_put(const struct cmi_msg *m, char *at);
+char *calls_pack(struct pe *pe, struct msg_fifo *f, char *at);
+/** Make the message at *at_p anew, and set *at_p to what follows. The caller checks what it is. */
+struct cmi_msg *call_unpack(struct pe *pe, const char **at_p);
+/** Whether n of them lie between `at` and `end`, and nothing else: NULL, or the error. */
+const char *calls_misfit(const char *at, const char *end, uint64_t n);
+
+/* saved.c */
+/** Write what waits at an object, which keeps it. Returns the bytes, a multiple of 16; 0: nothing
+ * waits. to NULL: only measure. Not if sdag_refuse or wait/ refuses something of it. */
+size_t obj_calls_copy(struct pe *pe, struct ck_obj *obj, void *to);
+/** A restart: make it anew, from bytes that are aligned to 16. The object is in its tables. Returns
+ * NULL, or what is wrong with the bytes. */
+const char *obj_calls_remake(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
+
 /* sdag_pack.c */
+/** Describe the bodies of an object that cannot be packed, one record each. */
+void sdag_refuse(struct pe *pe, struct ck_obj *obj, struct csd_told *to);
 /** The bytes of the element's bodies that wait, with the calls that they have taken, of the calls
  * that are kept for them, and of its rounds; 0: there are none. Between handlers of the element,
  * and only if none of them has a thread. Afterwards calls are in the form that leaves a node, and

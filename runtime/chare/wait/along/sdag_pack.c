@@ -126,8 +126,12 @@ static struct ck_env *call_of(CkGenRun *run, int slot)
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-_Noreturn static void refuse_to_pack(struct pe *pe, const CkGenRun *run, const char *what,
-				     const char *name, const char *why)
+/** Why a run cannot be packed: the variable 'p' is a pointer. `what` NULL: it can. */
+struct obstacle {
+	const char *what, *name, *why;
+};
+
+_Noreturn static void refuse_to_pack(struct pe *pe, const CkGenRun *run, struct obstacle o)
 {
 	const struct ck_obj *obj = run->obj;
 	char who[128], in[128];
@@ -135,7 +139,7 @@ _Noreturn static void refuse_to_pack(struct pe *pe, const CkGenRun *run, const c
 	csd_abort(pe, "%s cannot leave its process while %s (%s:%d) waits: %s '%s' %s",
 		  obj_describe(obj, who, sizeof who),
 		  describe_entry(obj->coll->type, run->body->entry, in, sizeof in), run->body->file,
-		  run_place(run)->line, what, name, why);
+		  run_place(run)->line, o.what, o.name, o.why);
 }
 
 static void *opened_at(CkGenRun *run, const CkGenOpened *o, const CkGenPointer *p)
@@ -143,19 +147,60 @@ static void *opened_at(CkGenRun *run, const CkGenOpened *o, const CkGenPointer *
 	return (char *)run + o->at + (p ? p->at : 0);
 }
 
-static void check_opened(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
+/* A pointer into the call has the program's value. */
+static bool has_strayed(const struct ck_env *env, const char *now)
 {
+	return now && (now < (const char *)env || now > (const char *)env + env->head.size);
+}
+
+static struct obstacle opened_obstacle(CkGenRun *run, const CkGenOpened *o)
+{
+	const struct ck_env *env = o->slot > -2 && o->n_pointers ? call_of(run, o->slot) : NULL;
 	void *v;
 
 	if (o->slot == -2) {
 		memcpy(&v, opened_at(run, o, NULL), sizeof v);
 		if (v)
-			refuse_to_pack(pe, run, "the variable", o->name, "is a pointer");
+			return (struct obstacle){ "the variable", o->name, "is a pointer" };
 	}
-	for (int i = 0; i < o->n_pointers; i++)
-		if (o->pointers[i].target == CKGEN_OF_PROGRAM && call_of(run, o->slot))
-			refuse_to_pack(pe, run, "the array", o->pointers[i].name,
-				       "lies where the program wanted it (nocopypost)");
+	for (int i = 0; env && i < o->n_pointers; i++) {
+		const CkGenPointer *p = &o->pointers[i];
+
+		memcpy(&v, opened_at(run, o, p), sizeof v);
+		if (p->target == CKGEN_OF_PROGRAM)
+			return (struct obstacle){ "the array", p->name,
+						  "lies where the program wanted it (nocopypost)" };
+		if (p->target == CKGEN_OF_CALL && has_strayed(env, v))
+			return (struct obstacle){ "the parameter", p->name, "does not point into its call any more" };
+	}
+	return (struct obstacle){ NULL, NULL, NULL };
+}
+
+static struct obstacle run_obstacle(CkGenRun *run)
+{
+	struct obstacle why = { NULL, NULL, NULL };
+
+	if (run->thread)
+		return (struct obstacle){ "its", "thread", "has a stack" };
+	if (run->posted)
+		return (struct obstacle){ "its", "call", "waits for buffers" };
+	for (const CkGenOpened *o = run_place(run)->open; o && !why.what; o = o->up)
+		why = opened_obstacle(run, o);
+	return why;
+}
+
+void sdag_refuse(struct pe *pe, struct ck_obj *obj, struct csd_told *to)
+{
+	struct sdag *s = sdag_if(pe, obj);
+
+	for (CkGenRun *run = s ? s->runs : NULL; run; run = run->next) {
+		const struct obstacle o = run_obstacle(run);
+
+		if (o.what)
+			csd_tell(to, NULL, "%s at %s (%s:%d) waits: %s '%s' %s",
+				 entry_thing(obj->coll->type, (uint32_t)run->body->entry).name, obj_thing(obj).name,
+				 run->body->file, run_place(run)->line, o.what, o.name, o.why);
+	}
 }
 
 /* The original parameters of a call. The caller frees them. */
@@ -168,17 +213,11 @@ static char *parameters(struct pe *pe, const CkGenRun *run, const CkGenOpened *o
 	return in;
 }
 
-static int64_t pointer_distance(struct pe *pe, const CkGenRun *run, const CkGenPointer *p,
-				const struct ck_env *env, const char *now, const char *first)
+static int64_t pointer_distance(const CkGenPointer *p, const char *now, const char *first)
 {
 	if (!now)
 		return NO_POINTER;
-	if (p->target == CKGEN_OF_PUP)
-		return 0;
-	if (p->target == CKGEN_OF_CALL &&
-	    (now < (const char *)env || now > (const char *)env + env->head.size))
-		refuse_to_pack(pe, run, "the parameter", p->name, "does not point into its call any more");
-	return now - first;
+	return p->target == CKGEN_OF_PUP ? 0 : now - first;
 }
 
 /* Replace the pointers into a call by distances. */
@@ -188,7 +227,6 @@ static void detach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 	struct pup_block *unpacked = ck_of(pe)->unpacked;
 	char *in;
 
-	check_opened(pe, run, o);
 	if (!o->n_pointers)
 		return;
 	ck_of(pe)->unpacked = NULL;
@@ -201,7 +239,7 @@ static void detach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 		if (env) {
 			memcpy(&now, opened_at(run, o, p), sizeof now);
 			memcpy(&first, in + p->at, sizeof first);
-			d = pointer_distance(pe, run, p, env, now, first);
+			d = pointer_distance(p, now, first);
 		}
 		memcpy(opened_at(run, o, p), &d, sizeof d);
 	}
@@ -269,10 +307,10 @@ static void own_alone(struct pe *pe, CkGenRun *run)
 static void run_prepare(struct pe *pe, CkGenRun *run)
 {
 	const struct ck_obj *obj = run->obj;
+	const struct obstacle why = run_obstacle(run);
 
-	if (run->thread || run->posted)
-		refuse_to_pack(pe, run, "its", run->thread ? "thread" : "call",
-			       run->thread ? "has a stack" : "waits for buffers");
+	if (why.what)
+		refuse_to_pack(pe, run, why);
 	for (const CkGenOpened *o = run_place(run)->open; o; o = o->up)
 		detach(pe, run, o);
 	own_alone(pe, run); /* then no pointer leads into the shared message */
@@ -461,6 +499,9 @@ static struct ck_env *get_call(struct reader *r)
 	struct ck_env *env = (struct ck_env *)csd_msg_alloc(r->pe, head.head.size);
 
 	env->head.route = head.head.route;
+	/* After a restart handlers and PEs may have other numbers. */
+	env->head.handler = ck_handler(r->pe, PART_CALL, H_ELEMENT);
+	env->head.src_pe %= r->pe->node->job->n_pes;
 	env->head.prio = head.head.prio;
 	env->head.mark = OWNER_HANDLER;
 	memcpy(&env->head + 1, &from->head + 1, head.head.size - sizeof head.head);
