@@ -74,7 +74,7 @@ INCLUDES = {
     'runtime/scheduler*': [*TRACE, *IMAGE, *MACHINE],
     # What users' strategies see, too.
     'runtime/strategies*': ['cklb.h', *MACHINE],
-    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h'],
+    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h', 'image.h'],
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],

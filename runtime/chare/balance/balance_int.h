@@ -364,6 +364,15 @@ void elem_leaving(struct pe *pe, struct ck_obj *obj);
 void elem_stayed(struct pe *pe, struct ck_obj *obj);
 void elem_destroyed(struct pe *pe, struct ck_obj *obj);
 
+/* ---- lb_element.c, for checkpoints ----------------------------------------------------------- */
+
+/** Of the watch: how many syncs are over. */
+void syncs_still(struct pe *pe, struct collection *c, struct place_still *still);
+/** A restart: the elements that waited in CkAtSync do so again. */
+void syncs_remade(struct pe *pe, struct collection *c, const struct place_still *saved);
+/** Of the part's `save`. */
+bool elem_save(void *more);
+
 /* ---- edges.c --------------------------------------------------------------------------------- */
 
 /** From now on calls of the collection are recorded. */

@@ -33,6 +33,8 @@ int balance_program(struct node *node)
 }
 
 static const struct place_watch watch = {
+	.still = syncs_still,
+	.remade = syncs_remade,
 	.arrived = elem_arrived,
 	.leaving = elem_leaving,
 	.stayed = elem_stayed,
@@ -108,4 +110,5 @@ const struct ck_part balance_part = {
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,
+	.save.clear = elem_save,
 };

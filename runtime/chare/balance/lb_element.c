@@ -89,6 +89,44 @@ void elem_destroyed(struct pe *pe, struct ck_obj *obj)
 	sync_check_soon(pe, obj->coll);
 }
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+void syncs_still(struct pe *pe, struct collection *c, struct place_still *still)
+{
+	(void)pe;
+	still->syncs = sync_of(c)->round;
+}
+
+/* Its ticks are of this machine; a sync measures anew. */
+bool elem_save(void *more)
+{
+	struct lb_elem *e = more;
+
+	e->ticks = 0;
+	e->round = e->stamp = 0;
+	e->to = 0;
+	e->counted = e->due = e->moves = 0;
+	return e->waits;
+}
+
+void syncs_remade(struct pe *pe, struct collection *c, const struct place_still *saved)
+{
+	struct sync_coll *s = sync_of(c);
+	struct ck_obj *obj;
+
+	(void)pe;
+	s->round = saved->syncs;
+	if (!coll_syncs(c))
+		return;
+	for (uint64_t at = 0; (obj = coll_each(c, &at));) {
+		struct lb_elem *e = elem_of(obj);
+
+		e->round = s->round;
+		e->stamp = s->stamp;
+		s->n_waiting += e->waits;
+	}
+}
+
 /* ---- for programs ---------------------------------------------------------------------------- */
 
 static struct ck_obj *check_self(struct pe *pe, void *self, const char *what)

@@ -11,8 +11,7 @@
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* coll_type for an array that extents alone do not describe. */
-static void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
+void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
 		const struct ck_shape *shape)
 {
 	CkMapFn map = map_by_number(ck_node_of(pe->node), shape->map);
@@ -70,16 +69,17 @@ static void objs_create(struct pe *pe, struct collection *c)
 	}
 }
 
-/* Notify the watchers. */
-static void tell_created(struct pe *pe, struct collection *c)
+/* A stub is no element: the PE where that lives notifies its watchers. */
+void tell_created(struct pe *pe, struct collection *c)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
+	struct ck_obj *obj;
 
 	for (int i = 0; i < CK_PARTS; i++)
 		if (ck->parts[i] && ck->parts[i]->watch.constructed)
 			ck->parts[i]->watch.constructed(pe, c);
-	for (uint64_t i = 0; i < c->n_slots; i++)
-		ck_created(pe, c->elems[i]);
+	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+		ck_created(pe, obj);
 }
 
 void coll_construct(struct pe *pe, struct collection *c, void *payload)
@@ -173,8 +173,7 @@ void create_arrived(struct pe *pe, struct cmi_msg *m)
 	env_unref(pe, env);
 }
 
-/* Whether memory could hold that many places, so that computations with them do not overflow. */
-static bool extents_fit(const CkArrayDims *dims)
+bool extents_fit(const CkArrayDims *dims)
 {
 	uint64_t n = 1;
 

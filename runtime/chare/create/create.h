@@ -5,7 +5,7 @@
  * Owns     making arrays and their elements (create.c), making groups (announce.c), detecting that
  *          all elements are constructed (ready.c), finding elements of this PE (local.c), freeing
  *          destroyed objects (destroy.c), the parts that observe elements which come, go and move
- *          (place_watch.c).
+ *          (place_watch.c), collections in checkpoints (create_save.c).
  * Called   by the rooms above.
  * Calls    wait/, call/, params/, core/; and through struct ck_kind the room place/, which makes
  *          elements come, go and move, and may be left out.
@@ -14,6 +14,8 @@
 #define CK_CREATE_H
 
 #include "../wait/wait.h"
+
+struct place_still;
 
 enum { PART_CREATE = 8, PART_DESTROY = 9 };
 extern const struct ck_part create_part, destroy_part;
@@ -26,6 +28,13 @@ struct ck_env *create_take(struct pe *pe, const CkGenChare *type, void *payload)
 void coll_construct(struct pe *pe, struct collection *c, void *payload);
 /** An element in a slot of this PE, not constructed yet. */
 struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot);
+
+/** A restart: all elements of this PE are in the collection's tables, elems included, and it has
+ * its type from the image. Set the numbers that its elements share, and notify the watchers. Calls
+ * find the elements from now on. */
+void coll_remade(struct pe *pe, struct collection *c);
+/** What the image says of the collection's elements; `any`: it has the collection. */
+const struct place_still *coll_saved(const struct collection *c);
 
 /** The element of this PE, or NULL. */
 struct ck_obj *coll_local(const struct collection *c, CkIndex i);

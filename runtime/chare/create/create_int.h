@@ -8,6 +8,7 @@
  *	local.c    elements of this PE
  *	destroy.c  the end of an object
  *	place_watch.c  who hears what happens to elements
+ *	create_save.c  collections in checkpoints
  *	create_part.c  the part
  */
 #ifndef CK_CREATE_INT_H
@@ -34,8 +35,17 @@ struct ck_shape {
 	uint8_t ready;            /* the creator wants a callback when all are constructed */
 };
 
-/** Of a collection on a PE: NULL: not requested, or all are constructed. */
 struct ready;
+
+/** Of a collection on a PE. */
+struct create_coll {
+	struct ready *ready;      /* NULL: not requested, or all are constructed */
+	struct place_still saved; /* a restart: what the image says of all its elements; `any`: read */
+};
+static inline struct create_coll *create_coll_of(const struct collection *c)
+{
+	return coll_state(c, PART_CREATE);
+}
 
 /** The elements of a PE and all below it are constructed. */
 struct ready_msg {
@@ -51,6 +61,19 @@ void ready_fini(struct pe *pe, struct collection *c);
 
 /* create.c */
 void create_arrived(struct pe *pe, struct cmi_msg *m);
+/** coll_type for an array that extents alone do not describe. */
+void coll_shape(struct pe *pe, struct collection *c, const CkGenChare *type,
+		const struct ck_shape *shape);
+/** Notify the watchers of the elements of a new collection. */
+void tell_created(struct pe *pe, struct collection *c);
+/** Whether memory could hold that many places, so that computations with them do not overflow. */
+bool extents_fit(const CkArrayDims *dims);
+
+/* create_save.c: functions of the part's `save`. */
+void colls_refuse(struct pe *pe, struct csd_told *to);
+void colls_write(struct pe *pe, struct image_out *out);
+bool coll_is_mine(struct pe *pe, const struct image_name *name);
+const char *coll_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);
 
 /* The errors of such messages from other processes; NULL: none. */
 const char *create_misfit(struct pe *pe, const struct cmi_msg *m);

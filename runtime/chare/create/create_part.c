@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* create_part.c: the table of the part; for the watchdog: messages that wait for creations. */
 #include "create_int.h"
+#include "../../image/image.h"
 #include "../core/shape.h"
 
 /* Messages that came before the creation. */
@@ -63,10 +64,12 @@ const struct ck_part create_part = {
 	.number = PART_CREATE,
 	.node_bytes = sizeof(struct create_node),
 	.pe_bytes = sizeof(struct idmap),         /* announce.c's */
-	.coll_bytes = sizeof(struct ready *),
+	.coll_bytes = sizeof(struct create_coll),
 	.handlers = CK_LIST(handlers),
 	.kinds = CK_LIST(kinds),
 	.watch.fini = ready_fini,
 	.describe = create_describe,
 	.pe_free = announce_pe_free,
+	.save = { .refuse = colls_refuse, .write = colls_write, .kinds = UINT32_C(1) << IMAGE_COLLECTION,
+		  .mine = coll_is_mine, .read = coll_read },
 };

@@ -15,6 +15,7 @@ struct place_still {
 	uint32_t lo, hi;          /* the fewest and the most reductions that an element has contributed
 				   * to */
 	uint32_t scans;           /* scans that each element has called */
+	uint32_t syncs;           /* that are over */
 	bool any;                 /* there are elements: the numbers are valid */
 	bool fixed;               /* seats cannot move: a reduction or a scan is open, or a loop over
 				   * elements runs */
@@ -51,6 +52,9 @@ struct place_watch {
 	/** Seats have moved in bulk: this PE has other elements now, in other slots. `still` is of all
 	 * PEs. */
 	void (*reseated)(struct pe *pe, struct collection *c, const struct place_still *still);
+	/** A restart: this PE has the elements that it has, for which nothing was under way when they were
+	 * saved. `saved`: of all PEs then. */
+	void (*remade)(struct pe *pe, struct collection *c, const struct place_still *saved);
 	/** All PEs have done that. */
 	void (*reopened)(struct pe *pe, struct collection *c);
 

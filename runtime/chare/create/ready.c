@@ -14,7 +14,7 @@ struct ready {
 	CkCallback cb;            /* on the creator's PE */
 };
 
-static struct ready **ready_of(const struct collection *c) { return coll_state(c, PART_CREATE); }
+static struct ready **ready_of(const struct collection *c) { return &create_coll_of(c)->ready; }
 
 void ready_want(struct collection *c, const CkCallback *cb)
 {

@@ -17,7 +17,7 @@
  * [createhome]. Any other call waits at the element's home, and is an error once inserting is over
  * (closing.c).
  */
-#include "place_int.h"
+#include "place_save.h"
 #include "../core/shape.h"
 
 #include <stdlib.h>
@@ -329,6 +329,8 @@ const struct ck_part place_part = {
 	.kinds = CK_LIST(kinds),
 	.watch = { .constructed = dynamic_constructed, .fini = dynamic_fini },
 	.describe = place_describe,
+	.save = { .refuse = place_refuse, .write = place_write, .kinds = PLACE_RECORDS,
+		  .mine = place_is_mine, .read = place_read, .read_all = place_read_all },
 	.node_bytes = sizeof(struct place_node),
 	.node_start = place_node_start,
 	.node_stop = travels_free,

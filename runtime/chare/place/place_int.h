@@ -7,6 +7,7 @@
  *	make.c     makes elements, and ends them
  *	home.c     calls of elements that do not live at their home
  *	describe_place.c  calls of elements that do not exist, for the watchdog
+ *	place_save.c  elements in checkpoints; place_read.c reads them
  */
 #ifndef CK_PLACE_INT_H
 #define CK_PLACE_INT_H

@@ -2,7 +2,7 @@
 /*
  * describe_reduce.c: for the watchdog: open reductions, and the elements that have not contributed.
  * A PE whose elements have not contributed has no record of the reduction. Its lines are printed
- * only if another PE has one.
+ * only if another PE has one. A checkpoint is refused while there are open ones.
  */
 #include "reduce_int.h"
 
@@ -72,5 +72,18 @@ void reductions_describe(struct pe *pe, struct csd_told *to)
 				describe_reduction(pe, c, r->no, r, to);
 		if (c->elems && next_no(c, &no) && !reduction_find(c, no))
 			describe_reduction(pe, c, no, NULL, to);
+	}
+}
+
+/* Values that are combined already cannot be divided among other PEs. */
+void reductions_refuse(struct pe *pe, struct csd_told *to)
+{
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(&ck_of(pe)->colls, &i)); i++) {
+		struct collection *c = (struct collection *)s->value;
+
+		for (const struct reduction *r = c->type ? reductions_of(c)->open : NULL; r; r = r->next)
+			describe_reduction(pe, c, r->no, r, to);
 	}
 }

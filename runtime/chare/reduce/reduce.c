@@ -151,6 +151,7 @@ static const struct place_watch watch = {
 	.dynamic = reductions_dynamic,
 	.still = reductions_still,
 	.reseated = reductions_reseated,
+	.remade = reductions_reseated,
 	.reopened = reductions_reopened,
 	.filed = contribution_filed,
 	.filed_misfit = contribution_misfit,
@@ -255,5 +256,6 @@ const struct ck_part reduce_part = {
 	.pe_start = exchange_init,
 	.pe_stop = reduce_pe_stop,
 	.describe = reductions_describe,
+	.save.refuse = reductions_refuse,
 	.node_stop = reduce_node_stop,
 };

@@ -145,6 +145,7 @@ void exchange_note_fold(struct pe *pe, struct collection *c, int from, bool empt
 
 /* describe_reduce.c */
 void reductions_describe(struct pe *pe, struct csd_told *to);
+void reductions_refuse(struct pe *pe, struct csd_told *to);
 
 /* reduce_exchange.c, reduce_tree.c: all elements of this PE have contributed. */
 void exchange_start(struct pe *pe, struct collection *c, struct reduction *r, bool in_handler);

@@ -653,6 +653,20 @@ static void scans_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
+/* A checkpoint does not save open ones. */
+static void scans_refuse(struct pe *pe, struct csd_told *to)
+{
+	const struct idmap_slot *slot;
+
+	for (size_t i = 0; (slot = idmap_each(&ck_of(pe)->colls, &i)); i++) {
+		const struct collection *c = (const struct collection *)slot->value;
+		const struct scans *all = *scans_at(c);
+
+		for (const struct reduction *s = all ? all->open : NULL; s; s = s->next)
+			describe_scan(pe, c, s->no, s, to);
+	}
+}
+
 /* ---- the part -------------------------------------------------------------------------------- */
 
 static const char *scan_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -703,6 +717,7 @@ const struct ck_part scan_part = {
 	.coll_bytes = sizeof(struct scans *),
 	.handlers = CK_LIST(handlers),
 	.describe = scans_describe,
+	.save.refuse = scans_refuse,
 	.watch.fini = scan_coll_fini,
 	.node_start = scan_node_start,
 };

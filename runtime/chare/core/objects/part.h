@@ -185,6 +185,9 @@ struct ck_part {
 		void (*refuse)(struct pe *pe, struct csd_told *to);
 		/** Write records (out->add). Called twice: the first call measures, and nothing may change. */
 		void (*write)(struct pe *pe, struct image_out *out);
+		/** With elem_bytes: `more` is a copy of an element's, for the image. Clear what only this run
+		 * knows. Returns whether the element waits until the part calls its resumeFromSync. */
+		bool (*clear)(void *more);
 		/** Kinds of records that `read` takes: bits 1 << enum image_kind. */
 		uint32_t kinds;
 		/** Restart: whether this PE keeps what the record has. Called on every PE for every record of

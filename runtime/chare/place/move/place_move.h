@@ -82,6 +82,9 @@ void travels_free(struct node *node);
 /* seat.c */
 /** Whether elements are away from their seats here. */
 bool seats_away(const struct collection *c);
+/** A restart: this PE is the seat of an element that lives elsewhere, in an array with extents. Not
+ * if its slot is taken: the caller finds that there are two of them. */
+void seat_stub(struct collection *c, CkIndex i);
 /** After a move in bulk with seats: no stub remains. */
 void stubs_drop(struct collection *c);
 /** Set a bit of OBJ_ODD of an element in elems, or clear it. A guest gets the bit and is not

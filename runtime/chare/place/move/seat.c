@@ -118,6 +118,21 @@ struct ck_obj *seat_leave(struct pe *pe, struct ck_obj *obj)
 	return &s->obj;
 }
 
+void seat_stub(struct collection *c, CkIndex i)
+{
+	const uint64_t slot = coll_slot(c, index_place(c, i));
+	struct stub *s;
+
+	if (c->elems[slot])
+		return;
+	s = stub_new(c, i);
+	s->obj.ordinal = (uint32_t)slot;
+	obj_odd(&s->obj, OBJ_STUB);
+	c->elems[slot] = &s->obj;
+	c->n_local++;
+	place_of(c)->n_stubs++;
+}
+
 void seat_return(struct pe *pe, struct ck_obj *obj)
 {
 	struct collection *c = obj->coll;

@@ -235,6 +235,34 @@ void closing_arrived(struct pe *pe, struct cmi_msg *m)
 	closing_act(pe, coll_get(pe, w.coll), &w);
 }
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+bool closing_sums(const struct collection *c, uint64_t sums[WAVE_SUMS])
+{
+	const struct closing *x = place_of(c)->closing;
+
+	if (x)
+		memcpy(sums, x->mine, sizeof x->mine);
+	return x && (x->open || x->mine[PHASES_BEGUN] || x->mine[PHASES_DONE]);
+}
+
+void closing_add(struct pe *pe, struct collection *c, const uint64_t sums[WAVE_SUMS])
+{
+	for (int i = 0; i < WAVE_SUMS; i++)
+		closing_of(pe, c)->mine[i] += sums[i];
+}
+
+/* Where inserting was about to be over, a wave was under way. */
+void closing_goes_on(struct pe *pe, struct collection *c)
+{
+	const struct closing *x = place_of(c)->closing;
+
+	if (pe->id == 0 && x && x->open && x->mine[PHASES_DONE] >= x->mine[PHASES_BEGUN])
+		closing_check(pe, c);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
 void CkGen_beginInserting(CkProxy p)
 {
 	struct pe *pe = ck_self();

@@ -278,5 +278,10 @@ uint32_t closing_wave(const struct collection *c);
 void closing_missed(struct pe *pe, struct collection *c);
 void closing_arrived(struct pe *pe, struct cmi_msg *m);
 bool closing_is_open(const struct collection *c);
+/** For checkpoints: this PE's counts. False: inserting has never been under way here. */
+bool closing_sums(const struct collection *c, uint64_t sums[WAVE_SUMS]);
+/** A restart: PE 0 adds those of all PEs, and continues to look whether inserting is over. */
+void closing_add(struct pe *pe, struct collection *c, const uint64_t sums[WAVE_SUMS]);
+void closing_goes_on(struct pe *pe, struct collection *c);
 
 #endif
