@@ -227,7 +227,7 @@ struct ci_pup_field {
 	bool bad;
 };
 
-/** `pup X;`: the program packs a type, or the elements of an array. `pup X { ... }`: ckci prints how. */
+/** `pup X;`: the program packs a type, or chares of a type. `pup X { ... }`: ckci prints how. */
 struct ci_pup {
 	struct ci_pup *next;
 	const struct ci_tok *tok;

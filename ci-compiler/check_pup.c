@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_pup.c: checks what functions of the program pack: its own plain types, and elements of
- * arrays.
+ * check_pup.c: checks what functions of the program pack: its own plain types, and chares of all
+ * kinds.
  */
 #include "check_int.h"
 
@@ -22,17 +22,6 @@ void check_link_pups(struct checker *c)
 		for (struct ci_pup *x = m->pups; x != NULL; x = x->next)
 			x->chare = chare_of(m, x->name);
 	}
-}
-
-/* Only elements of arrays change their PE. */
-static void check_chare_pup(struct checker *c, const struct ci_pup *x)
-{
-	static const char *const kinds[] = {"main chare", "array", "group", "chare", "nodegroup"};
-
-	if (x->chare->kind != CI_ARRAY)
-		ci_error(c->ci, x->tok->at, "remove it: only elements of arrays move",
-			 "%s '%s' is not packed: it stays where it was created",
-			 kinds[x->chare->kind], x->name);
 }
 
 /* The name of a chare that another module declares is reported, and true returned. */
@@ -66,7 +55,7 @@ static void check_type_pup(struct checker *c, const struct ci_pup *x)
 		ci_error(c->ci, x->tok->at, "remove it", "'%s' is copied as it is", x->name);
 	else if (x->on_arrived != NULL)
 		ci_error(c->ci, x->on_arrived->at, "remove it; unpacking can derive the rest",
-			 "only elements of arrays arrive, and '%s' is a type", x->name);
+			 "only chares arrive, and '%s' is a type", x->name);
 }
 
 /* ---- the list of fields --------------------------------------------------------------------------- */
@@ -218,12 +207,15 @@ static bool is_end(const struct ci_type *type)
 }
 
 /* CkChannel *x = buffer; */
-static void check_channel_end(struct checker *c, struct ci_pup_field *f)
+static void check_channel_end(struct checker *c, const struct ci_pup *x, struct ci_pup_field *f)
 {
 	const char *t = f->type.text, *n = f->name;
 
 	f->kind = CI_PUP_END;
-	if (f->memory != CI_PUP_MALLOC)
+	if (x->chare != NULL && x->chare->kind != CI_ARRAY)
+		ci_error(c->ci, f->type.tok->at, "remove it",
+			 "only elements of arrays have the ends of channels, and '%s' is no array", x->name);
+	else if (f->memory != CI_PUP_MALLOC)
 		ci_error(c->ci, f->type.tok->at, "write the word before the end's buffer",
 			 "'rdma' and 'direct' are for memory, and '%s' is the end of a channel", n);
 	else if (f->type.const_)
@@ -267,7 +259,7 @@ static void check_pointer(struct checker *c, const struct ci_pup *x, struct ci_p
 	if (!check_brackets(c, f))
 		return;
 	if (is_end(&f->type)) {
-		check_channel_end(c, f);
+		check_channel_end(c, x, f);
 	} else if (f->buffer.from != f->buffer.to) {
 		ci_error(c->ci, f->buffer.from->at, "remove it",
 			 "only the end of a channel has a buffer: '%s' is none", f->name);
@@ -299,9 +291,16 @@ static void check_field(struct checker *c, const struct ci_pup *x, struct ci_pup
 		check_pointer(c, x, f);
 }
 
+/* A group, a nodegroup or a single chare may be made anew without anything of its old state. An
+ * element also moves while the program counts on its state. */
+static bool may_be_empty(const struct ci_pup *x)
+{
+	return x->chare != NULL && x->chare->kind != CI_ARRAY;
+}
+
 static void check_list(struct checker *c, const struct ci_pup *x)
 {
-	if (x->fields == NULL && !c->parse_failed)
+	if (x->fields == NULL && !may_be_empty(x) && !c->parse_failed)
 		ci_error(c->ci, x->open->at, ci_fmt(c->ci, "list the fields of '%s' in their order", x->name),
 			 "'pup %s' has no fields", x->name);
 	for (struct ci_pup_field *f = x->fields; f != NULL && !ci_gave_up(c->ci); f = f->next)
@@ -311,9 +310,7 @@ static void check_list(struct checker *c, const struct ci_pup *x)
 void check_pup(struct checker *c, const struct ci_pup *x)
 {
 	check_not_self(c, x->tok);
-	if (x->chare != NULL)
-		check_chare_pup(c, x);
-	else
+	if (x->chare == NULL)
 		check_type_pup(c, x);
 	if (x->open != NULL)
 		check_list(c, x);

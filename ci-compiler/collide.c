@@ -207,19 +207,26 @@ static bool said_before(const struct checker *c, const struct ci_module *m, cons
 	return false;
 }
 
+static bool is_array(const struct ci_pup *x)
+{
+	return x->chare != NULL && x->chare->kind == CI_ARRAY;
+}
+
 static void add_pup(struct made_list *l, const struct ci_pup *x)
 {
 	struct made made = {
 		.name = ci_fmt(l->ci, "%s_pup", x->name), .tok = x->tok,
 		.owner = ci_fmt(l->ci, "'pup %s'", x->name),
-		.meaning = x->chare != NULL ? "packs its elements" : "packs the type",
+		.meaning = x->chare == NULL ? "packs the type" :
+			is_array(x) ? "packs its elements" : "packs it",
 	};
 
 	add(l, made);
 	if (x->on_arrived == NULL)
 		return;
 	made.name = ci_fmt(l->ci, "%s_on_arrived", x->name);
-	made.meaning = "is called where an element has arrived";
+	made.meaning = is_array(x) ? "is called where an element has arrived" :
+		"is called after a restart";
 	add(l, made);
 }
 

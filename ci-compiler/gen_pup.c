@@ -312,8 +312,19 @@ static int turn(const struct ci_pup_field *f)
 	return f->kind == CI_PUP_END ? 2 : f->type.stars != 0;
 }
 
+/* `pup X { }`: nothing is packed, and X_on_arrived makes what is needed. */
+static void empty_definition(struct ci_out *o, const struct ci_pup *x)
+{
+	ci_put(o, "void %s_pup(pup_er ck_p, %s *self)\n{\n\tpup_skip(ck_p, self, sizeof *self);\n}\n\n",
+	       x->name, x->text);
+}
+
 static void definition(struct ci_out *o, const struct ci_module *m, const struct ci_pup *x)
 {
+	if (x->fields == NULL) {
+		empty_definition(o, x);
+		return;
+	}
 	checks(o, x);
 	ci_put(o, "#pragma GCC diagnostic push\n#ifndef __cplusplus\n"
 	       "#pragma GCC diagnostic error \"-Wint-conversion\"\n#endif\n");

@@ -375,8 +375,8 @@ static void other_member(struct parser *p, struct ci_chare *c)
 	if (p_is(p, "template") || p_is(p, "extern"))
 		p_cpp(p, p->t, "a template entry method", "write one entry method per type");
 	else if (p_is(p, "pup") || p_is(p, "PUPable"))
-		p_unexpected(p, "'entry' or '}'", ci_fmt(p->ci, "for elements that move write 'pup %s;' "
-			     "outside of its braces, and the function %s_pup in C", c->name, c->name));
+		p_unexpected(p, "'entry' or '}'", ci_fmt(p->ci, "write 'pup %s;' outside of its braces, "
+			     "and the function %s_pup in C", c->name, c->name));
 	else
 		p_unexpected(p, "'entry' or '}'",
 			     ci_fmt(p->ci, "an entry method is 'entry void f(...);'; data members "

@@ -208,7 +208,7 @@ static bool attribute(struct parser *p, struct ci_pup *x)
 	x->on_arrived = p->t;
 	if (!p_accept(p, "on_arrived"))
 		return p_unexpected(p, "'on_arrived'", ci_fmt(p->ci, "pup %s [on_arrived]; calls "
-				    "%s_on_arrived where an element has arrived", x->name, x->name));
+				    "%s_on_arrived when it has been unpacked", x->name, x->name));
 	return p_expect(p, "]");
 }
 

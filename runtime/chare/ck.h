@@ -407,12 +407,12 @@ void CkPupPack(CkPupFn pup, const void *obj, size_t bytes, void *to);
 size_t CkPupUnpack(CkPupFn pup, void *obj, size_t bytes, const void *from, size_t n);
 void CkPupDelete(CkPupFn pup, void *obj);
 
-/** Try out how an array's element is packed, as checked mode does before each move: pack it, unpack
- * it into a copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare
- * the bytes, compare the copy's struct and memory of pup_alloc with the element's, and delete the
- * copy; once more with another copy if something differs. The element stays as it is.
+/** Try out how a chare is packed, as checked mode does before each move: pack it, unpack it into a
+ * copy whose numbers are a pattern and whose pointers are NULL, pack that again, compare
+ * the bytes, compare the copy's struct and memory of pup_alloc with the chare's, and delete the
+ * copy; once more with another copy if something differs. The chare stays as it is.
  *
- * Called   with the element's struct, on its PE.
+ * Called   with the chare's struct, on its PE; of a nodegroup while no other PE changes the branch.
  * Errors   aborts with the error of X_pup: bytes that it forgets and that are not 0, no padding,
  *          and not skipped (pup_skip); and if the .ci file has no `pup X;`. */
 void CkPupCheck(void *self);

@@ -67,6 +67,12 @@ struct pup_checks {
 	void (*look_for_address)(struct CkPupEr *p, const void *v);
 };
 
+/** Elements lose in a move what X_pup does not restore, other chares only in a restart. */
+static inline bool pup_moves(const struct CkPupEr *p)
+{
+	return p->obj->coll->type->kind == CKGEN_ARRAY;
+}
+
 /** After the pup function: abort unless it packed as many bytes as sizing gave, or unpacked as many
  * as it packed. */
 void pup_check_packed(const struct CkPupEr *p);

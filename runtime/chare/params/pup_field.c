@@ -87,7 +87,8 @@ void pup_callback(pup_er p, CkCallback *cb)
 	if (p->mode == PACKING && p->obj && k && k->names == CK_NAMES_PE) {
 		callback_describe(ck_self(), cb, name, sizeof name);
 		pup_fault(p, "packs a callback to %s, which stays on PE %d: keep one to an entry method "
-			  "(X_cb_f), or fire it before the element moves", name, cb->pe);
+			  "(X_cb_f), or fire it before %s", name, cb->pe,
+			  pup_moves(p) ? "the element moves" : "a checkpoint");
 	}
 	pup_bytes(p, cb, sizeof *cb);
 }

@@ -459,9 +459,9 @@ static void report_region(const struct ck_obj *obj, const struct region *region,
 	describe_region(region, k, k ? look->block[k - 1].p : NULL, where, sizeof where);
 	pup_fault(
 		&p,
-		"forgets %s of %s, which would be 0 after a move: pack it, or call pup_skip if it need not "
+		"forgets %s of %s, which would be 0 after a %s: pack it, or call pup_skip if it need not "
 		"come back",
-		what, where);
+		what, where, pup_moves(&p) ? "move" : "restart");
 }
 
 void element_check(struct pe *pe, struct ck_obj *obj)
