@@ -74,7 +74,7 @@ INCLUDES = {
     'runtime/scheduler*': [*TRACE, *IMAGE, *MACHINE],
     # What users' strategies see, too.
     'runtime/strategies*': ['cklb.h', *MACHINE],
-    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h', 'image.h'],
+    'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h', *IMAGE],
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],
@@ -107,7 +107,8 @@ INCLUDES = {
     'tests/image': ['runtime/image/*'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
-    'tests/chare': ['check_*.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', *SCHEDULER],
+    'tests/chare': ['check_*.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', 'direct_layer.h', *IMAGE,
+                    *SCHEDULER],
     'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],
 }
 # System headers that one folder alone may include, or two.

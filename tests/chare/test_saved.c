@@ -9,7 +9,8 @@
  *
  * Between the halves wait: calls with a condition, a message that the program packs, bodies in an
  * overlap, rounds that lack a call, a call of an element that does not exist, elements in CkAtSync.
- * Elements have moved and have left holes.
+ * Elements have moved and have left holes. Named channels are in each state, and a reducing one has
+ * half of its parts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,15 +20,18 @@
 #include <cmocka.h>
 
 #include "chare_layer.h"
+#include "../../runtime/direct/direct_layer.h"
 #include "check_run.h"
+#include "ckchannel.h"
 
 #include "../../runtime/chare/place/place_save.h"
 #include "../../runtime/chare/reduce/reduce.h"
+#include "../../runtime/chare/channel/named.h"
 #include "test_saved.h"
 
 #define CHECK(what) ((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
 
-enum { LINES = 23, CUBE = 3, MAPPED = 13, WIDE = 4, CUTS = 19, SYNCS = 9, ARRAYS = 8, MOST_PES = 8 };
+enum { LINES = 23, CUBE = 3, MAPPED = 13, WIDE = 4, CUTS = 19, SYNCS = 9, RINGS = 10, ARRAYS = 9, MOST_PES = 8 };
 
 struct Main { int stage, n_sums; long sums[2]; };
 struct Hand { int unused; };
@@ -39,6 +43,13 @@ struct Thin { Sum s; };
 struct Grid { Sum s; };
 struct Cut { Sum s; };
 struct Sync { Sum s; };
+struct Ring {
+	Sum s;
+	long ups;
+	long in[2], out[2], part[2], total[2];
+	CkChannel *from, *to, *rises;
+	CkReducing *reduced;      /* element 0 */
+};
 
 static void add(Sum *s, long by);
 
@@ -64,6 +75,7 @@ static CProxy_Thin thins;
 static CProxy_Grid grids;
 static CProxy_Cut cuts;
 static CProxy_Sync syncs;
+static CProxy_Ring rings;
 
 static int reverse(CkIndex i, CkArrayDims dims, int n_pes)
 {
@@ -119,6 +131,92 @@ void Cube_on_arrived(Cube *self) { (void)self, atomic_fetch_add(&n_arrived, 1); 
 void Sync_on_at_sync(Sync *self) { CkAtSync(self); }
 void Sync_on_resumeFromSync(Sync *self) { add(&self->s, 77); }
 
+/* ---- a ring of channels, and one that adds up all its elements ------------------------------- */
+
+void Ring_pup(pup_er p, Ring *self)
+{
+	pup_bytes(p, &self->s, sizeof self->s);
+	pup_long(p, &self->ups);
+	pup_bytes(p, self->in, sizeof self->in);
+	pup_bytes(p, self->out, sizeof self->out);
+	pup_bytes(p, self->part, sizeof self->part);
+	pup_bytes(p, self->total, sizeof self->total);
+	pup_channel(p, &self->from, self->in);
+	pup_channel(p, &self->to, self->out);
+	pup_channel(p, &self->rises, self->part);
+	pup_reducing(p, &self->reduced, self->total);
+}
+
+void Ring_on_new(Ring *self) { memset(self, 0, sizeof *self); }
+
+void Ring_on_make(Ring *self)
+{
+	const int i = Ring_thisIndex(self);
+	const CProxyElement_Ring before = Ring_at(rings, (i + RINGS - 1) % RINGS),
+				 after = Ring_at(rings, (i + 1) % RINGS);
+	CkElement all[RINGS];
+
+	for (int k = 0; k < RINGS; k++)
+		all[k] = Ring_at(rings, k).ck;
+	self->from = Ring_side_from(self, before.ck, 0, self->in, sizeof self->in);
+	self->to = Ring_side_to(self, after, 0, self->out, sizeof self->out);
+	self->rises = Ring_up_to(self, Ring_at(rings, 0), 0, self->part, sizeof self->part);
+	if (i == 0)
+		self->reduced = Ring_up_reduced(self, all, RINGS, 0, self->total, sizeof self->total,
+						CkReduction_sum_long);
+}
+
+void Ring_on_put(Ring *self, long v)
+{
+	self->out[0] = v;
+	self->out[1] = v + 1;
+	CkChannelPut(self->to);
+}
+
+void Ring_on_rise(Ring *self, long v)
+{
+	self->part[0] = v;
+	self->part[1] = 2 * v;
+	CkChannelPut(self->rises);
+}
+
+/* Then the buffer is the sender's again, or the sender's but not polled, or still the program's. */
+void Ring_on_side(Ring *self, int tag)
+{
+	(void)tag;
+	add(&self->s, self->in[0] + self->in[1]);
+	if (Ring_thisIndex(self) % 3 == 0)
+		CkChannelReadyMark(self->from);
+	else if (Ring_thisIndex(self) % 3 == 1)
+		CkChannelReady(self->from);
+}
+
+void Ring_on_let(Ring *self)
+{
+	if (Ring_thisIndex(self) % 3 == 0)
+		CkChannelReadyPollQ(self->from);
+	else if (Ring_thisIndex(self) % 3 == 2)
+		CkChannelReady(self->from);
+}
+
+void Ring_on_up(Ring *self, int tag)
+{
+	(void)tag;
+	self->ups = self->ups * 31 + self->total[0] + self->total[1];
+	CkReducingReady(self->reduced);
+}
+
+void Ring_on_go(Ring *self, int to) { CkMigrateMe(self, to); }
+
+void Ring_on_report(Ring *self)
+{
+	const Sum s = { .sum = self->s.sum + self->ups, .n = self->s.n };
+
+	report(self, &s);
+}
+
+/* ---- the elements with all kinds of calls that wait ------------------------------------------ */
+
 void Line_on_new(Line *self)
 {
 	self->s = (Sum){ 0, 0, 0, 0 };
@@ -164,6 +262,13 @@ void Line_on_scan(Line *self)
 }
 void Line_on_before(Line *self, long v) { add(&self->s, v); }
 
+void Line_on_let(Line *self)
+{
+	free(self->v);
+	self->v = NULL;
+	self->n = 0;
+}
+
 void *Far_pack(Far *m)
 {
 	long *flat = CkAllocBuffer(m, 2 * sizeof *flat);
@@ -205,31 +310,19 @@ static const struct ck_part *part_of(struct pe *pe, int i)
 	return ck_node_of(pe->node)->parts[saved_parts[i]];
 }
 
-static void *put_record(struct image_out *out, const struct image_name *name, size_t bytes)
-{
-	struct image_record *r = (struct image_record *)(void *)(out->to + out->used);
-
-	out->used += sizeof *r + (bytes + 15) / 16 * 16;
-	if (!out->to)
-		return NULL;
-	CHECK(out->used <= out->room);
-	*r = (struct image_record){ .name = *name, .bytes = bytes };
-	return r + 1;
-}
-
 static size_t write_all(struct pe *pe, char *to, size_t room)
 {
-	struct image_out out = { put_record, to, room, 0, NULL };
+	struct image_out out = { image_add, to, room, 0, NULL };
 
 	for (int i = 0; i < SAVED_PARTS; i++)
 		part_of(pe, i)->save.write(pe, &out);
-	return out.used;
+	return image_added(&out);
 }
 
 static void refuse_nothing(struct pe *pe)
 {
 	static const int parts[] = { PART_WAIT, PART_SYNC, PART_FUTURE, PART_CREATE, PART_PLACE, PART_REDUCE,
-				     PART_SCAN };
+				     PART_SCAN, PART_NAMED };
 	struct csd_told told = { 0 };
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -363,6 +456,7 @@ static void make_arrays(void)
 	grids = Grid_ckNew_opt(&(CkArrayOptions){ .start = { -2, 1 }, .end = { 6, 10 }, .step = { 2, 3 } });
 	cuts = Cut_ckNew(CkDims(CUTS));
 	syncs = Sync_ckNew(CkDims(SYNCS));
+	rings = Ring_ckNew(CkDims(RINGS));
 	for (int x = 0; x < WIDE; x++)
 		for (int y = 0; y < WIDE; y++)
 			if (has_thin(x, y))
@@ -402,6 +496,8 @@ static void move_some(void)
 	for (int i = 0; i < WIDE * WIDE; i += 3)
 		if (has_thin(i / WIDE, i % WIDE))
 			Thin_go(Thin_at(thins, i / WIDE, i % WIDE), i % CkNumPes());
+	for (int i = 0; i < RINGS; i += 2)
+		Ring_go(Ring_at(rings, i), i * 3 % CkNumPes());
 	for (int i = 0; i < CUBE * CUBE * CUBE; i += 4)
 		Cube_end(Cube_at(cubes, i / 9, i / 3 % 3, i % 3));
 }
@@ -431,6 +527,8 @@ static void begin_to_wait(void)
 	Thin_hit(Thin_at(thins, 9, 9), 4712);
 	for (int i = 0; i + 1 < SYNCS; i++)
 		Sync_at_sync(Sync_at(syncs, i));
+	for (int i = 0; i < RINGS; i += 2)
+		Ring_rise(Ring_at(rings, i), 10 + i);
 	for (int i = 1; i < CUTS; i += 5)
 		Cut_go(Cut_at(cuts, i), (i + 1) % CkNumPes());
 }
@@ -459,6 +557,23 @@ static void go_on_waiting(void)
 	Thin_insert(Thin_at(thins, 9, 9), CK_PE_ANY);
 	Thin_doneInserting(thins);
 	Sync_at_sync(Sync_at(syncs, SYNCS - 1));
+	for (int i = 1; i < RINGS; i += 2)
+		Ring_rise(Ring_at(rings, i), 10 + i);
+	Ring_let_all(rings);
+}
+
+static void put_all(long k)
+{
+	for (int i = 0; i < RINGS; i++) {
+		Ring_put(Ring_at(rings, i), k + i);
+		Ring_rise(Ring_at(rings, i), k - i);
+	}
+}
+
+static void move_rings(void)
+{
+	for (int i = 0; i < RINGS; i += 3)
+		Ring_go(Ring_at(rings, i), (i + 1) % CkNumPes());
 }
 
 static void report_all(void)
@@ -471,6 +586,7 @@ static void report_all(void)
 	Grid_report_all(grids);
 	Cut_report_all(cuts);
 	Sync_report_all(syncs);
+	Ring_report_all(rings);
 }
 
 void Main_on_sums(Main *self, int n, const long *v)
@@ -501,9 +617,9 @@ void Main_on_next(Main *self)
 	CkStartQD(Main_cb_next(mainProxy));
 	switch (self->stage++) {
 	case 0: make_arrays(); break;
-	case 1: hit_all(1000, false); break;
+	case 1: hit_all(1000, false); Ring_make_all(rings); break;
 	case 2: move_some(); break;
-	case 3: hit_all(2000, true); break;
+	case 3: hit_all(2000, true); put_all(50); break;
 	case 4: case 5: case 6: Hand_close_all(hands, self->stage - 5); break;
 	case 7: report_all(); Line_scan_all(lines); break;
 	case 8: begin_to_wait(); break;
@@ -512,10 +628,11 @@ void Main_on_next(Main *self)
 		Hand_save_all(hands);
 		break;
 	case HALF + 1: hit_all(3000, true); go_on_waiting(); break;
-	case HALF + 2: Line_scan_all(lines); break;
-	case HALF + 3: hit_all(4000, true); break;
+	case HALF + 2: Line_scan_all(lines); move_rings(); break;
+	case HALF + 3: hit_all(4000, true); put_all(90); break;
 	case HALF + 4: report_all(); break;
-	case HALF + 5: end(self); break;
+	case HALF + 5: Line_let_all(lines); break;
+	case HALF + 6: end(self); break;
 	case LOAD: Hand_load_all(hands); break;
 	case LOAD + 1: Hand_end_load_all(hands); break;
 	case LOAD + 2:
@@ -542,8 +659,10 @@ extern const CkGenModule ck_module_test_saved;
 
 static void run(int nodes, int pes)
 {
+	const struct csd_layer *const layers[] = { &direct_layer, &chare_layer };
+
 	atomic_store(&n_arrived, 0);
-	assert_int_equal(check_run(&chare_layer, &ck_module_test_saved, nodes, pes, 0), 0);
+	assert_int_equal(check_run_layers(layers, 2, &ck_module_test_saved, nodes, pes, 0), 0);
 }
 
 static void save_from(int nodes, int pes)

@@ -253,7 +253,7 @@ static void write_end(pup_er p, CkChannel *c, void *buf)
 		pup_bytes(p, buf, im.bytes);
 	if (im.held)
 		pup_bytes(p, c->held, im.bytes);
-	c->packed |= pup_isPacking(p) != 0;
+	c->packed |= pup_isPacking(p) || pup_isSizing(p);
 }
 
 static CkChannel *read_end(pup_er p, struct ck_obj *obj, void *buf)

@@ -67,6 +67,11 @@ static CkChannel *end_new(struct pe *pe, struct ck_obj *obj, const struct channe
 	return c;
 }
 
+uint64_t named_new_id(struct pe *pe)
+{
+	return ((uint64_t)pe->id + 1) << 40 | ++named_of(pe)->n_receivers;
+}
+
 CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n,
 		       struct csd_receiving in, struct named_group *group)
 {
@@ -79,7 +84,7 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 	c->bytes = in.bytes;
 	c->group = group;
 	named_set_join(c, false);
-	c->id = ((uint64_t)pe->id + 1) << 40 | ++named_of(pe)->n_receivers;
+	c->id = named_new_id(pe);
 	end_begin(pe, c);
 	end_ask(pe, c);
 	return c;
@@ -258,6 +263,7 @@ static const struct place_watch watch = {
 	.packed = named_packed,
 	.told = named_told,
 	.told_misfit = named_told_misfit,
+	.remade = named_remade,
 };
 
 static int named_node_start(struct node *node)
@@ -284,4 +290,5 @@ const struct ck_part named_part = {
 	.node_stop = named_node_stop,
 	.pe_free = named_pe_free,
 	.describe = named_describe,
+	.save.refuse = named_refuse,
 };

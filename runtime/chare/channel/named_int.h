@@ -65,7 +65,7 @@ struct CkChannel {
 	CkChannel *next;
 	struct channel_name name;
 	bool sends, live;
-	bool packed;              /* pup_channel has packed it: it may leave its process */
+	bool packed;              /* pup_channel has measured or packed it: it may leave its process */
 	bool running, odd;        /* receiving: its function runs; work remains after it */
 	bool destroyed; /* the program has destroyed it; receiving: kept while its function runs, or a
 				   * sender may be joined to it */
@@ -136,6 +136,8 @@ void ends_fewer(struct pe *pe, struct ends *o);
 /** Make a receiving end that is armed. */
 CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_name *n,
 		       struct csd_receiving in, struct named_group *group);
+/** A number for a receiving end, which no other one of the job has. */
+uint64_t named_new_id(struct pe *pe);
 /** The element whose struct this is; aborts unless it can have channels. */
 struct ck_obj *check_element(struct pe *pe, const void *self, const char *what);
 
@@ -164,6 +166,11 @@ void named_packed(struct pe *pe, struct ck_obj *obj);
 /** The ends of an element that is moving or being unpacked, removed from the table; NULL: it has
  * none. */
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
+
+/* ---- named_save.c, for checkpoints ---- */
+/** Of the part's `save`, and of the watch. */
+void named_refuse(struct pe *pe, struct csd_told *to);
+void named_remade(struct pe *pe, struct collection *c, const struct place_still *saved);
 
 /* ---- sets.c ---- */
 /** A receiving end, which its element has already: if its entry counts, it joins the element's set.

@@ -40,8 +40,6 @@ static void refuse_element(struct pe *pe, struct ck_obj *obj, struct csd_told *t
 	if (holds_ends(pe, obj))
 		csd_tell(to, NULL, "%s holds ends of channels, which stay on their PEs: end them before "
 			 "(CkDirect_destroyHandle)", obj_thing(obj).name);
-	else if (place_moves_alone(pe, obj))
-		csd_tell(to, NULL, "%s holds ends of named channels", obj_thing(obj).name);
 	if (s && (s->pending || s->leaving || s->asked))
 		csd_tell(to, NULL, "%s is about to move, or to end", obj_thing(obj).name);
 	if (obj->extra & OBJ_EXTRA)
