@@ -37,6 +37,8 @@ enum image_kind {
 	IMAGE_CLOSING,        /* the sums of an insertion phase that is open [coll] */
 	IMAGE_DETECTOR,       /* a completion detector [coll: its id] */
 	IMAGE_QUIESCENCE,     /* callbacks of the program that wait for quiescence; of PE 0 */
+	IMAGE_ASKED,          /* callbacks of those who asked for the checkpoint; of PE 0 */
+	IMAGE_MADE,           /* singletons that a PE [index] made on others, and others on it */
 	IMAGE_KINDS
 };
 
