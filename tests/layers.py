@@ -50,7 +50,7 @@ ROOMS = {
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/rounds', 'wait/along',
                       'create', 'place/record', 'place/move', 'place/bulk', 'place',
                       'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
-                      'kinds', 'kinds/nodegroup', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace'],
+                      'kinds', 'kinds/nodegroup', 'kinds/saved', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "chare_layer.h"
-#include "../../runtime/direct/direct_layer.h"
+#include "direct_layer.h"
 #include "check_run.h"
 #include "ckchannel.h"
 
@@ -31,7 +31,8 @@
 
 #define CHECK(what) ((what) ? (void)0 : CkAbort("%s:%d: not true: %s", __FILE__, __LINE__, #what))
 
-enum { LINES = 23, CUBE = 3, MAPPED = 13, WIDE = 4, CUTS = 19, SYNCS = 9, RINGS = 10, ARRAYS = 9, MOST_PES = 8 };
+enum { LINES = 23, CUBE = 3, MAPPED = 13, WIDE = 4, CUTS = 19, SYNCS = 9, RINGS = 10, ARRAYS = 9,
+       LATE = 7, MOST_PES = 8 };
 
 struct Main { int stage, n_sums; long sums[2]; };
 struct Hand { int unused; };
@@ -76,6 +77,7 @@ static CProxy_Grid grids;
 static CProxy_Cut cuts;
 static CProxy_Sync syncs;
 static CProxy_Ring rings;
+static CProxy_Cut late;           /* made in the second half */
 
 static int reverse(CkIndex i, CkArrayDims dims, int n_pes)
 {
@@ -258,7 +260,8 @@ void Line_on_scan(Line *self)
 {
 	const long v = self->s.n;
 
-	CkScan(self, &v, 1, CkReduction_sum_long, CK_SCAN_INCLUSIVE, Line_cb_before(Line_thisElement(self)));
+	CkScan(self, &v, 1, CkReduction_sum_long, CK_SCAN_INCLUSIVE,
+	       Line_cb_before(Line_thisElement(self)));
 }
 void Line_on_before(Line *self, long v) { add(&self->s, v); }
 
@@ -321,8 +324,8 @@ static size_t write_all(struct pe *pe, char *to, size_t room)
 
 static void refuse_nothing(struct pe *pe)
 {
-	static const int parts[] = { PART_WAIT, PART_SYNC, PART_FUTURE, PART_CREATE, PART_PLACE, PART_REDUCE,
-				     PART_SCAN, PART_NAMED };
+	static const int parts[] = { PART_WAIT, PART_SYNC, PART_FUTURE, PART_CREATE, PART_PLACE,
+				     PART_REDUCE, PART_SCAN, PART_NAMED };
 	struct csd_told told = { 0 };
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -367,6 +370,7 @@ static void read_record(struct pe *pe, const struct image_record *r)
 
 		if (!(p->save.kinds >> r->name.kind & 1) || !p->save.mine(pe, &r->name))
 			continue;
+		CHECK(!r->bytes || p->save.read(pe, &r->name, r + 1, r->bytes - 1)); /* something is missing */
 		why = p->save.read(pe, &r->name, r + 1, r->bytes);
 		if (why)
 			CkAbort("record of kind %u: %s", r->name.kind, why);
@@ -405,8 +409,10 @@ void Hand_on_where(Hand *self)
 
 			if (r->name.kind != IMAGE_ELEMENT)
 				continue;
-			CHECK((coll_local(c, i) != NULL) ==
-			      (pe->id == (n_pes_saved == CkNumPes() ? (int)r->name.pe : index_home(pe, c, i))));
+
+			const int on = n_pes_saved == CkNumPes() ? (int)r->name.pe : index_home(pe, c, i);
+
+			CHECK((coll_local(c, i) != NULL) == (pe->id == on));
 		}
 }
 
@@ -453,7 +459,8 @@ static void make_arrays(void)
 	deeps = Deep_ckNew(CkDims(2, 1, 2, 3, 1, 2));
 	mapped = Mapped_ckNew_opt(&(CkArrayOptions){ .dims = CkDims(MAPPED), .map = "reverse" });
 	thins = Thin_ckNewEmpty();
-	grids = Grid_ckNew_opt(&(CkArrayOptions){ .start = { -2, 1 }, .end = { 6, 10 }, .step = { 2, 3 } });
+	grids = Grid_ckNew_opt(&(CkArrayOptions){
+		.start = { -2, 1 }, .end = { 6, 10 }, .step = { 2, 3 } });
 	cuts = Cut_ckNew(CkDims(CUTS));
 	syncs = Sync_ckNew(CkDims(SYNCS));
 	rings = Ring_ckNew(CkDims(RINGS));
@@ -570,6 +577,15 @@ static void put_all(long k)
 	}
 }
 
+/* Its id must be new. */
+static void make_late(void)
+{
+	late = Cut_ckNew(CkDims(LATE));
+	CHECK(late.ck.id != rings.ck.id);
+	for (int i = 0; i < LATE; i++)
+		Cut_hit(Cut_at(late, i), i);
+}
+
 static void move_rings(void)
 {
 	for (int i = 0; i < RINGS; i += 3)
@@ -599,7 +615,7 @@ void Main_on_sums(Main *self, int n, const long *v)
 
 static void end(const Main *self)
 {
-	CHECK(self->n_sums == (restarted ? 1 : 2) * ARRAYS);
+	CHECK(self->n_sums == (restarted ? 1 : 2) * ARRAYS + 1);
 	CHECK(!restarted || atomic_load(&n_arrived) == LINES + CUBE * CUBE * CUBE * 3 / 4);
 	if (!known)
 		memcpy(expected, self->sums, sizeof expected);
@@ -628,9 +644,9 @@ void Main_on_next(Main *self)
 		Hand_save_all(hands);
 		break;
 	case HALF + 1: hit_all(3000, true); go_on_waiting(); break;
-	case HALF + 2: Line_scan_all(lines); move_rings(); break;
+	case HALF + 2: Line_scan_all(lines); move_rings(); make_late(); break;
 	case HALF + 3: hit_all(4000, true); put_all(90); break;
-	case HALF + 4: report_all(); break;
+	case HALF + 4: report_all(); Cut_report_all(late); break;
 	case HALF + 5: Line_let_all(lines); break;
 	case HALF + 6: end(self); break;
 	case LOAD: Hand_load_all(hands); break;
@@ -687,8 +703,8 @@ static void forget_image(void)
 	memset(blocks, 0, sizeof blocks);
 }
 
-static const int shapes[][2] = { { 1, 1 }, { 1, 2 }, { 2, 1 }, { 3, 1 }, { 1, 3 }, { 5, 1 }, { 1, 5 }, { 2, 4 },
-				 { 1, 8 }, { 8, 1 } };
+static const int shapes[][2] = { { 1, 1 }, { 1, 2 }, { 2, 1 }, { 3, 1 }, { 1, 3 },
+				 { 5, 1 }, { 1, 5 }, { 2, 4 }, { 1, 8 }, { 8, 1 } };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static void from_any_number_of_pes_to_any(void)

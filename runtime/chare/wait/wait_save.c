@@ -61,8 +61,9 @@ static void refuse_calls(const struct ck_extra *x, struct csd_told *to)
 static void refuse_extra(const struct ck_extra *x, struct csd_told *to)
 {
 	if (x->n_threads)
-		csd_tell(to, NULL, "%s on stacks of their own, and have not ended: at %s",
-			 csd_plural(x->n_threads, "handler runs", "handlers run").text, obj_thing(x->obj).name);
+		csd_tell(to, NULL, "%s at %s, with a stack ([threaded])",
+			 csd_plural(x->n_threads, "handler has not ended", "handlers have not ended").text,
+			 obj_thing(x->obj).name);
 	if (x->n_held)
 		csd_tell(to, NULL, "%s at %s for buffers or answers",
 			 csd_plural(x->n_held, "call waits", "calls wait").text, obj_thing(x->obj).name);
