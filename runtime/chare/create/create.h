@@ -5,7 +5,8 @@
  * Owns     making arrays and their elements (create.c), making groups (announce.c), detecting that
  *          all elements are constructed (ready.c), finding elements of this PE (local.c), freeing
  *          destroyed objects (destroy.c), the parts that observe elements which come, go and move
- *          (place_watch.c), collections in checkpoints (create_save.c).
+ *          (place_watch.c), collections, groups and main chares in checkpoints
+ *          (create_save.c, branch_save.c).
  * Called   by the rooms above.
  * Calls    wait/, call/, params/, core/; and through struct ck_kind the room place/, which makes
  *          elements come, go and move, and may be left out.
@@ -33,6 +34,8 @@ struct ck_obj *obj_add(struct collection *c, CkIndex index, uint64_t slot);
  * its type from the image. Set the numbers that its elements share, and notify the watchers. Calls
  * find the elements from now on. */
 void coll_remade(struct pe *pe, struct collection *c);
+/** A chare of the program; NULL: it has none of that name and kind. */
+const CkGenChare *type_by_name(const struct ck_node *ck, const char *name, CkGenKind kind);
 /** What the image says of the collection's elements; `any`: it has the collection. */
 const struct place_still *coll_saved(const struct collection *c);
 

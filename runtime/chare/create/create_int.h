@@ -9,6 +9,7 @@
  *	destroy.c  the end of an object
  *	place_watch.c  who hears what happens to elements
  *	create_save.c  collections in checkpoints
+ *	branch_save.c  groups and main chares in checkpoints
  *	create_part.c  the part
  */
 #ifndef CK_CREATE_INT_H
@@ -96,5 +97,8 @@ void announce_pe_free(struct pe *pe);
 void group_announced(struct pe *pe, const CkGenChare *type, struct ck_env *env);
 void group_born(struct pe *pe, const CkGenChare *type, uint64_t id);
 struct ck_obj *group_local(struct pe *pe, const CkGenChare *type, const CkElement *e);
+
+/* branch_save.c */
+extern const struct ck_saving group_saving, main_saving;
 
 #endif

@@ -55,8 +55,9 @@ static const struct ck_kind kinds[] = {
 		.announced = group_announced,
 		.born = group_born,
 		.local = group_local,
+		.saving = &group_saving,
 	},
-	{ .kind = CKGEN_MAINCHARE, .local = array_local },
+	{ .kind = CKGEN_MAINCHARE, .local = array_local, .saving = &main_saving },
 };
 
 const struct ck_part create_part = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * create_save.c: collections in checkpoints. PE 0 writes what all PEs must know of each one: its
- * type, its extents, its map. The other PEs add what only a PE with elements knows, in the name of a
- * record without bytes. A restart reads PE 0's records first, and gives every PE the collections,
+ * type, its extents, its map. The other PEs add what only a PE with elements knows, in the name of
+ * a record without bytes. A restart reads PE 0's records first, and gives every PE the collections,
  * without their elements:
  *
  *	elements of arrays     place/, which then calls coll_remade
@@ -218,7 +218,7 @@ static const char *parts_take(const char *bytes, size_t n, struct coll_parts *p)
 	return p->s.nd < 0 || p->s.nd > 6 ? "it has more than six dimensions" : NULL;
 }
 
-static const CkGenChare *type_by_name(const struct ck_node *ck, const char *name, CkGenKind kind)
+const CkGenChare *type_by_name(const struct ck_node *ck, const char *name, CkGenKind kind)
 {
 	for (int i = 0; i < ck->n_chares; i++)
 		if (ck->chares[i]->kind == kind && strcmp(ck->chares[i]->name, name) == 0)

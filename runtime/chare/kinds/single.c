@@ -10,45 +10,19 @@
  * destroyed, and the call is an error.
  */
 #include "seed.h"
+#include "single.h"
 #include "../core/shape.h"
+#include "../../image/image.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/** The creations of one creator: 1 .. upto have arrived, and of the later ones those whose bit is
- * set. Without priorities creations come in order, and there are no bits. */
-struct born {
-	uint64_t upto;
-	uint64_t *bits;           /* a ring of n_bits, for the numbers from upto + 1 on */
-	uint64_t n_bits;
-};
 
 /** Calls that came before the creation. */
 struct early {
 	struct msg_fifo calls;
 };
 
-/** On a PE. */
-struct single {
-	/* By name: the chare, or a struct early if the lowest bit is set. */
-	struct idmap names;
-	struct collection **types; /* [n_chares]: the collection that all chares of a type point to */
-	uint64_t *n_made;          /* [n_pes]: chares that this PE has made on each PE */
-	struct born *born;         /* [n_pes] */
-};
-
 enum { H_NEW, H_CALL };
-
-static bool slot_is_early(const struct idmap_slot *at)
-{
-	return at->value & 1;
-}
-
-static struct ck_obj *chare_in(const struct idmap_slot *at)
-{
-	return (struct ck_obj *)at->value;
-}
 
 static struct early *early_in(const struct idmap_slot *at)
 {
@@ -67,7 +41,7 @@ static __attribute__((noinline)) void single_begin(struct pe *pe, struct single 
 		csd_abort(pe, "singleton chares: more than %d PEs", 1 << (64 - CK_NAME_BITS));
 }
 
-static struct single *single_of(struct pe *pe)
+struct single *single_of(struct pe *pe)
 {
 	struct single *s = ck_state(pe, PART_SINGLE);
 
@@ -133,8 +107,19 @@ static struct born *born_by(struct pe *pe, uint64_t id, int src_pe)
 	return &single_of(pe)->born[creator];
 }
 
+/* What a PE made, or had, that is no more has arrived long ago. */
+static bool is_of_the_past(const struct pe *pe, uint64_t key)
+{
+	const uint64_t creator = ck_name_creator(key);
+
+	return pe->node->earlier_pes && csd_can_make(pe->node, creator) &&
+	       (creator >= (uint64_t)pe->node->job->n_pes || ck_name_number(key) >> CK_FOLD_AT);
+}
+
 static bool was_born(struct pe *pe, uint64_t id, int src_pe)
 {
+	if (CSD_UNLIKELY(is_of_the_past(pe, id)))
+		return true;
 	const struct born *b = born_by(pe, id, src_pe);
 	uint64_t number = ck_name_number(id);
 
@@ -143,6 +128,24 @@ static bool was_born(struct pe *pe, uint64_t id, int src_pe)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* A chare of a PE that is no more: where it lives, and the key under which it is known there. */
+static __attribute__((noinline)) CkChareID fold(struct pe *pe, CkChareID id)
+{
+	const int n_pes = pe->node->job->n_pes;
+
+	if (!csd_can_make(pe->node, (uint32_t)id.pe))
+		csd_abort(pe, "the name of a chare (CkChareID) says that it is on PE %d; the job has PEs 0-%d", id.pe,
+			  n_pes - 1);
+	return (CkChareID){ single_key(id.id, id.pe / n_pes), id.pe % n_pes, 0 };
+}
+
+/* Where to find it: mostly its name says so. */
+static inline CkChareID found_at(struct pe *pe, CkChareID id)
+{
+	return CSD_LIKELY((uint32_t)id.pe < (uint32_t)pe->node->job->n_pes) ? id : fold(pe, id);
+}
+
+/* `id` is of found_at. */
 static void single_send(struct pe *pe, const CkGenChare *type, CkChareID id, struct ck_env *env)
 {
 	if (CSD_UNLIKELY(!id.id))
@@ -223,20 +226,13 @@ static struct collection *coll_of_chares(struct pe *pe, struct single *s, int nu
 	return CSD_LIKELY(c != NULL) ? c : (s->types[number] = coll_of_type(pe, type));
 }
 
-static struct ck_obj *chare_new(struct pe *pe, struct single *s, int number, uint64_t id)
+struct ck_obj *single_new(struct pe *pe, const CkGenChare *type, uint64_t id, int fold)
 {
-	CkIndex name = { { 0, 0, 0 } };
+	const int number = chare_number(ck_node_of(pe->node), type);
+	CkIndex name = { { 0, 0, fold } };
 
 	memcpy(&name, &id, sizeof id);
-	return obj_new(coll_of_chares(pe, s, number), name);
-}
-
-static uint64_t id_of(const struct ck_obj *obj)
-{
-	uint64_t id;
-
-	memcpy(&id, &obj->index, sizeof id);
-	return id;
+	return obj_new(coll_of_chares(pe, single_of(pe), number), name);
 }
 
 static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
@@ -247,9 +243,10 @@ static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
 	bool seed = env->single.seed;
 	int src_pe = m->src_pe;
 
-	chare_by_number(pe, env->single.chare, CKGEN_CHARE, m->src_pe);
+	const CkGenChare *type = chare_by_number(pe, env->single.chare, CKGEN_CHARE, m->src_pe);
+
 	note_born(born_by(pe, id, m->src_pe), ck_name_number(id));
-	struct ck_obj *obj = chare_new(pe, s, env->single.chare, id);
+	struct ck_obj *obj = single_new(pe, type, id, 0);
 	struct idmap_slot *at = idmap_find(&s->names, id);
 	struct early *early = at ? early_in(at) : NULL;
 
@@ -268,7 +265,9 @@ static void single_new_arrived(struct pe *pe, struct cmi_msg *m)
 
 CkChareID CkGen_thisChare(const void *self)
 {
-	return (CkChareID){ id_of(obj_of(self)), ck_self()->id, 0 };
+	const struct ck_obj *obj = obj_of(self);
+
+	return (CkChareID){ single_id(obj), single_pe(ck_self(), obj), 0 };
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -276,7 +275,7 @@ CkChareID CkGen_thisChare(const void *self)
 static void single_destroy(struct pe *pe, struct ck_obj *obj)
 {
 	struct idmap *names = &single_of(pe)->names;
-	struct idmap_slot *at = idmap_find(names, id_of(obj));
+	struct idmap_slot *at = idmap_find(names, single_key(single_id(obj), single_fold(obj)));
 
 	if (!at || at->value != (uintptr_t)obj)
 		csd_abort(pe, "CkDestroy: this chare %s is destroyed already, or lives on another PE",
@@ -304,6 +303,10 @@ static void single_pe_free(struct pe *pe)
 	struct single *s = ck_state(pe, PART_SINGLE);
 	const struct idmap_slot *at;
 
+	for (struct single_past *p = s->past, *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
 	if (!s->types)
 		return;
 	for (size_t i = 0; (at = idmap_each(&s->names, &i)); i++)
@@ -339,6 +342,7 @@ void CkGen_sendChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 	struct pe *pe = ck_self_calls(chare, entry);
 	struct ck_env *env = call_take(pe, chare, entry, payload, o);
 
+	id = found_at(pe, id);
 	if (CSD_UNLIKELY(env->head.flags & CMI_F_HERE) && !pe_is_here(pe, id.pe))
 		env = env_for_pe(pe, id.pe, &chare->entries[entry], env);
 	single_send(pe, chare, id, env);
@@ -350,6 +354,7 @@ void CkGen_syncChare(const CkGenChare *chare, CkChareID id, int entry, void *pay
 	CkElement callee = { .id = id.id };
 
 	memcpy(&callee.index, &id.id, sizeof id.id);
+	callee.index.v[2] = id.pe / pe->node->job->n_pes;
 	uint32_t slot = sync_ask(pe, chare, entry, &callee, payload);
 
 	CkGen_sendChare(chare, id, entry, payload, NULL);
@@ -363,7 +368,7 @@ CkCallback CkGen_cbChare(const CkGenChare *chare, CkChareID id, int entry)
 
 /* ---- for the watchdog ------------------------------------------------------------------------ */
 
-static void single_describe(struct pe *pe, struct csd_told *to)
+void single_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct single *s = ck_state(pe, PART_SINGLE);
 	const struct idmap_slot *at;
@@ -383,7 +388,7 @@ static void send_to_chare(struct pe *pe, const CkCallback *cb, struct ck_env *en
 {
 	const CkGenChare *type = callback_call(pe, cb, env);
 
-	single_send(pe, type, (CkChareID){ cb->id, cb->index.v[0], 0 }, env);
+	single_send(pe, type, found_at(pe, (CkChareID){ cb->id, cb->index.v[0], 0 }), env);
 }
 
 static const char *new_misfit(struct pe *pe, const struct cmi_msg *m)
@@ -409,7 +414,9 @@ static void give_chare(const CkGenChare *chare, const CkCallback *cb, void *msg,
 static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_CHARE, .names = CK_NAMES_ENTRY, .send = send_to_chare, .give = give_chare },
 };
-static const struct ck_kind kinds[] = { { .kind = CKGEN_CHARE, .destroy = single_destroy } };
+static const struct ck_kind kinds[] = {
+	{ .kind = CKGEN_CHARE, .destroy = single_destroy, .saving = &single_saving },
+};
 
 const struct ck_part single_part = {
 	.name = "single",
@@ -420,4 +427,6 @@ const struct ck_part single_part = {
 	.kinds = CK_LIST(kinds),
 	.pe_free = single_pe_free,
 	.describe = single_describe,
+	.save = { .write = made_write, .kinds = UINT32_C(1) << IMAGE_MADE, .mine = made_is_mine,
+		  .read = made_read },
 };
