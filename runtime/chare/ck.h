@@ -1177,6 +1177,25 @@ enum CkCheckpointStatus {
  * Source   Charm++: CkStartMemCheckpoint. */
 void CkStartMemCheckpoint(CkCallback done);
 
+/** Take a checkpoint on disk: the same, and then each node writes a file in DIR/ck-N, while the
+ * program continues. `done` fires when all are complete. DIR is made if it does not exist; all nodes
+ * must see it. The last two checkpoints stay. A job that is started with CK_RESTART=DIR continues
+ * from the newest one, with any number of PEs and nodes.
+ * Source   Charm++: CkStartCheckpoint. */
+void CkStartCheckpoint(const char *dir, CkCallback done);
+
+/** The checkpoint from which the job was started. */
+typedef struct CkRestart {
+	int pes, nodes;            /**< of the job that wrote it */
+	uint64_t sequence;         /**< its number */
+	uint64_t epoch;            /**< how often the job has been started from a checkpoint */
+	double seconds;            /**< that the job had run when it was taken, with all earlier epochs */
+} CkRestart;
+
+/** Whether the job was started from a checkpoint, and from which; r may be NULL. On any PE, and in
+ * initnode functions it is false. */
+bool CkRestartedFrom(CkRestart *r);
+
 /* ---- completion of an activity -------------------------------------------------------- */
 
 /** A completion detector: it detects when one activity in the job is over, while others go on;

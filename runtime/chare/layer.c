@@ -7,7 +7,8 @@
  * out, into rooms.gen.h.
  *
  * PE 0 runs the main chares' constructors and then sends the readonly variables. Every other PE
- * first waits for these variables, so no entry method ever sees them unset.
+ * first waits for these variables, so no entry method ever sees them unset. In a job that starts
+ * from a checkpoint no constructor runs: all that they made is read (save/).
  */
 #include "chare_layer.h"
 #include "../machine/base/cmi_alloc.h"
@@ -20,6 +21,7 @@
 #include "kinds/kinds.h"
 #include "observe/observe.h"
 #include "readonly.h"
+#include "save/save.h"
 #include "rooms.gen.h"
 #include "trace/chare_trace.h"
 
@@ -33,6 +35,7 @@ static const struct ck_part *const parts[] = { PART(ADDRESS) ADDRESS(readonly) }
 /* Called when the program's tables are known; then NULL, since all of these rooms may be left
  * out. */
 #define KNOWN(function) function,
+#define RESTARTER(table) &table,
 static int (*const program_known[])(struct node *node) = { PROGRAM(KNOWN) NULL };
 
 static int ck_node_start(struct node *node)
@@ -53,6 +56,15 @@ static void ck_node_stop(struct node *node)
 	parts_node_stop(node);
 	unregister_program(node);
 	free(ck_node_of(node));
+}
+
+/* Starting from a checkpoint; none, if its room is left out. */
+static const struct ck_restarter *const restarters[] = { RESTART(RESTARTER) NULL };
+
+static void ck_know_job(struct node *node)
+{
+	if (restarters[0] && node->program)
+		restarters[0]->open(node);
 }
 
 static void run_initprocs(const struct ck_node *ck)
@@ -106,6 +118,22 @@ static struct msgq *stubs_queue(struct pe *pe)
 #endif
 }
 
+/* PE 0 knows the readonly variables first. */
+static void begin_program(struct pe *pe, const struct ck_restarter *again)
+{
+	if (pe->id) {
+		readonly_await(pe);
+	} else {
+		if (again)
+			again->read_readonly(pe);
+		else
+			run_main_chares(pe);
+		readonly_send(pe);
+	}
+	if (again)
+		again->read_all(pe);
+}
+
 static void ck_pe_start(struct pe *pe)
 {
 	struct ck_pe *ck = cmi_alloc_zero(1, sizeof *ck, "the chare layer");
@@ -122,12 +150,7 @@ static void ck_pe_start(struct pe *pe)
 	ck->starting = true;
 	run_initprocs(ck_node_of(pe->node));
 	ck->starting = false;
-	if (pe->id == 0) {
-		run_main_chares(pe);
-		readonly_send(pe);
-	} else {
-		readonly_await(pe);
-	}
+	begin_program(pe, ck_node_of(pe->node)->restart.n_pes ? restarters[0] : NULL);
 }
 
 /* Parts may use elements until all parts have stopped. */
@@ -154,6 +177,7 @@ static void ck_forked(struct pe *pe)
 const struct csd_layer chare_layer = {
 	.name = "chare",
 	.node_start = ck_node_start,
+	.know_job = ck_know_job,
 	.pe_start = ck_pe_start,
 	.pe_stop = ck_pe_stop,
 	.node_stop = ck_node_stop,

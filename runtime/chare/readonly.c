@@ -16,13 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../image/image.h"
 #include "../machine/base/cmi_alloc.h"
 #include "../machine/tools/cmi_hash.h"
 
 enum { H_READONLY };
 
-/* A hash of each variable when it was sealed; NULL before. */
-static uint64_t **sealed(const struct node *node) { return ck_node_state(node, PART_READONLY); }
+/** On a node. */
+struct readonlies {
+	uint64_t *sealed;         /* a hash of each variable when it was sealed; NULL before */
+	void *payload;            /* PE 0's node, if a message has to be packed: what was sent, for
+				   * checkpoints; packing it again would take it from other PEs */
+	size_t bytes;             /* of payload */
+};
+
+static struct readonlies *readonlies_of(const struct node *node)
+{
+	return ck_node_state(node, PART_READONLY);
+}
 
 typedef void (*readonly_fn)(struct pe *pe, const CkGenReadonly *r, void *arg);
 
@@ -171,7 +182,7 @@ static void seal(struct node *node)
 	size_t n = 0;
 
 	for_each(NULL, ck, readonly_count, &n);
-	s.next = *sealed(node) = cmi_alloc_zero(n + 1, sizeof *s.next, "the readonly variables");
+	s.next = readonlies_of(node)->sealed = cmi_alloc_zero(n + 1, sizeof *s.next, "the readonly variables");
 	for_each(NULL, ck, readonly_seal, &s);
 }
 
@@ -184,17 +195,57 @@ static void readonly_pass_on(struct pe *pe, struct ck_env *env)
 	csd_msg_free(pe, &env->head);
 }
 
+static size_t payload_bytes(struct pe *pe)
+{
+	size_t bytes = 0;
+
+	for_each(pe, ck_node_of(pe->node), readonly_measure, &bytes);
+	return bytes;
+}
+
+static void put_payload(struct pe *pe, void *at)
+{
+	struct payload to = { at, at };
+
+	for_each(pe, ck_node_of(pe->node), readonly_pack, &to);
+}
+
+static void readonly_packs(struct pe *pe, const CkGenReadonly *r, void *arg)
+{
+	(void)pe;
+	*(bool *)arg |= r->message && r->message->pack;
+}
+
+static void keep_payload(struct pe *pe, const void *payload)
+{
+	struct readonlies *own = readonlies_of(pe->node);
+	bool packs = false;
+
+	for_each(pe, ck_node_of(pe->node), readonly_packs, &packs);
+	if (!packs)
+		return;
+	own->bytes = payload_bytes(pe);
+	own->payload = cmi_alloc(own->bytes, "the readonly variables");
+	memcpy(own->payload, payload, own->bytes);
+}
+
+static void take_payload(struct pe *pe, const void *at)
+{
+	struct payload from = { (char *)(uintptr_t)at, (char *)(uintptr_t)at };
+
+	for_each(pe, ck_node_of(pe->node), readonly_unpack, &from);
+	for_each(pe, ck_node_of(pe->node), to_use, NULL);
+}
+
 void readonly_send(struct pe *pe)
 {
 	struct ck_node *ck = ck_node_of(pe->node);
-	size_t bytes = 0;
 
 	for_each(pe, ck, to_travel, NULL);
-	for_each(pe, ck, readonly_measure, &bytes);
-	struct ck_env *env = env_new(pe, ck_handler(pe, PART_READONLY, H_READONLY), bytes);
-	struct payload to = { payload_of(env), payload_of(env) };
+	struct ck_env *env = env_new(pe, ck_handler(pe, PART_READONLY, H_READONLY), payload_bytes(pe));
 
-	for_each(pe, ck, readonly_pack, &to);
+	put_payload(pe, payload_of(env));
+	keep_payload(pe, payload_of(env));
 	for_each(pe, ck, to_use, NULL);
 	env->root = pe->id;
 	readonly_pass_on(pe, env);
@@ -204,11 +255,9 @@ void readonly_send(struct pe *pe)
 static void readonly_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
-	struct payload from = { payload_of(env), payload_of(env) };
 
 	if (pe->node->job->node_of[m->src_pe] != pe->node->job->node) {
-		for_each(pe, ck_node_of(pe->node), readonly_unpack, &from);
-		for_each(pe, ck_node_of(pe->node), to_use, NULL);
+		take_payload(pe, payload_of(env));
 		seal(pe->node);
 	}
 	readonly_pass_on(pe, env);
@@ -237,13 +286,13 @@ static void readonly_check(struct pe *pe, const CkGenReadonly *r, void *arg)
 /* Abort if the program has written a sealed variable: other nodes do not see it. */
 static void readonly_node_stop(struct node *node)
 {
-	struct checking c = { node, *sealed(node) };
+	struct checking c = { node, readonlies_of(node)->sealed };
 
 	if (!c.next)
-		return;
+		return; /* it never began */
 	for_each(NULL, ck_node_of(node), readonly_check, &c);
-	free(*sealed(node));
-	*sealed(node) = NULL;
+	free(readonlies_of(node)->sealed);
+	free(readonlies_of(node)->payload);
 }
 
 struct walk {
@@ -273,13 +322,52 @@ static void readonly_walk(struct pe *pe, const CkGenReadonly *r, void *arg)
 }
 
 /* The variables lie within it, one after another. */
-static const char *readonly_misfit(struct pe *pe, const struct cmi_msg *m)
+static const char *payload_misfit(struct pe *pe, const void *at, size_t bytes)
 {
-	const struct ck_env *env = (const struct ck_env *)m;
-	struct walk w = { (const char *)(env + 1), 0, m->size - sizeof *env };
+	struct walk w = { at, 0, bytes };
 
 	for_each(pe, ck_node_of(pe->node), readonly_walk, &w);
 	return w.used == w.room ? NULL : "its size is not that of the readonly variables";
+}
+
+static const char *readonly_misfit(struct pe *pe, const struct cmi_msg *m)
+{
+	return payload_misfit(pe, (const struct ck_env *)m + 1, m->size - sizeof(struct ck_env));
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* On PE 0. A restart reads them there before all else, and PE 0 sends them. */
+static void readonly_write(struct pe *pe, struct image_out *out)
+{
+	const struct readonlies *own = readonlies_of(pe->node);
+	const struct image_name name = { .kind = IMAGE_READONLY };
+	void *at;
+
+	if (pe->id)
+		return;
+	at = out->add(out, &name, own->payload ? own->bytes : payload_bytes(pe));
+	if (at && own->payload)
+		memcpy(at, own->payload, own->bytes);
+	else if (at)
+		put_payload(pe, at);
+}
+
+static bool readonly_is_mine(struct pe *pe, const struct image_name *name)
+{
+	(void)name;
+	return !pe->id;
+}
+
+static const char *readonly_read(struct pe *pe, const struct image_name *name, const void *bytes,
+				 size_t n)
+{
+	const char *why = payload_misfit(pe, bytes, n);
+
+	(void)name;
+	if (!why)
+		take_payload(pe, bytes);
+	return why;
 }
 
 static const struct ck_handler handlers[] = {
@@ -290,7 +378,9 @@ static const struct ck_handler handlers[] = {
 const struct ck_part readonly_part = {
 	.name = "readonly",
 	.number = PART_READONLY,
-	.node_bytes = sizeof(uint64_t *),
+	.node_bytes = sizeof(struct readonlies),
 	.handlers = CK_LIST(handlers),
 	.node_stop = readonly_node_stop,
+	.save = { .write = readonly_write, .kinds = UINT32_C(1) << IMAGE_READONLY,
+		  .mine = readonly_is_mine, .read = readonly_read },
 };

@@ -6,6 +6,7 @@
 #include "save_int.h"
 #include "../core/describe.h"
 #include "../core/objects/unset.h"
+#include "../core/shape.h"
 #include "../settle/settle.h"
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/base/cmi_env.h"
@@ -69,7 +70,7 @@ static void no_rest(void *arg)
 	s->attempt++; /* the detection's callback comes too late */
 	fprintf(stderr, "chard: no checkpoint: the job did not come to rest within %lld s "
 		"(CK_CHECKPOINT_WAIT); something was always under way\n", (long long)patience());
-	save_over(pe, CK_CHECKPOINT_FAILURE);
+	save_give_up(pe, CK_CHECKPOINT_FAILURE);
 }
 
 /* Serve the first requests of the list. */
@@ -77,17 +78,42 @@ static void begin(struct pe *pe)
 {
 	struct save_pe *s = save_of(pe);
 	const struct save_wish *w = s->wishes;
-	const int64_t wait_s = patience();
 
 	if (!w || s->stage != SAVE_NONE)
 		return;
 	s->n_served = 0;
 	for (; w && !strcmp(w->ask.dir, s->wishes->ask.dir); w = w->next)
 		s->n_served++;
+	if (save_is_on_disk(pe)) {
+		s->stage = SAVE_PREPARES;
+		disk_prepare(pe, s->wishes->ask.dir, s->sequence + 1);
+	} else {
+		save_prepared(pe);
+	}
+}
+
+bool save_is_on_disk(const struct pe *pe)
+{
+	return save_of(pe)->wishes->ask.dir[0];
+}
+
+void save_prepared(struct pe *pe)
+{
+	struct save_pe *s = save_of(pe);
+	const int64_t wait_s = patience();
+
 	s->until_ns = csd_now_ns() + (uint64_t)wait_s * 1000000000u;
 	csd_chatter_timer(pe, 1);
 	CcdCallFnAfter(no_rest, pe, (double)wait_s * 1e3);
 	await_rest(pe);
+}
+
+void save_give_up(struct pe *pe, int status)
+{
+	if (save_is_on_disk(pe))
+		disk_abandon(pe, status);
+	else
+		save_over(pe, status);
 }
 
 void save_asked(struct pe *pe, const struct save_msg *m)
@@ -154,6 +180,56 @@ struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb)
 			 callback_thing(pe, &save_of(pe)->wishes->ask.done).name);
 }
 
+/* ---- after a restart ------------------------------------------------------------------------- */
+
+void asked_write(struct pe *pe, struct image_out *out)
+{
+	const struct save_pe *s = save_of(pe);
+	const struct image_name name = { .kind = IMAGE_ASKED };
+	const struct save_wish *w = s->wishes;
+	CkCallback *to;
+
+	if (pe->id)
+		return;
+	to = out->add(out, &name, (size_t)s->n_served * sizeof *to);
+	for (int i = 0; to && i < s->n_served; i++, w = w->next)
+		to[i] = w->ask.done;
+}
+
+bool asked_is_mine(struct pe *pe, const struct image_name *name)
+{
+	(void)name;
+	return !pe->id;
+}
+
+const char *asked_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n)
+{
+	struct save_pe *s = save_of(pe);
+
+	(void)name;
+	if (n % sizeof *s->asked)
+		return "its size is not that of callbacks";
+	s->asked = cmi_alloc(n + 1, "a checkpoint");
+	s->n_asked = n / sizeof *s->asked;
+	memcpy(s->asked, bytes, n);
+	for (size_t i = 0; i < s->n_asked; i++)
+		if (shape_callback(pe, &s->asked[i]))
+			return shape_callback(pe, &s->asked[i]);
+	return NULL;
+}
+
+void asked_read_all(struct pe *pe)
+{
+	static const int status = CK_CHECKPOINT_RESTARTED;
+	struct save_pe *s = save_of(pe);
+
+	for (size_t i = 0; i < s->n_asked; i++)
+		callback_fire(pe, &s->asked[i], CK_INT, &status, 1, sizeof status);
+	free(s->asked);
+	s->asked = NULL;
+	s->sequence = save_node_of(pe->node)->sequence;
+}
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 static void ask(struct pe *pe, const char *dir, const CkCallback *done)
@@ -167,11 +243,46 @@ static void ask(struct pe *pe, const char *dir, const CkCallback *done)
 	csd_send(pe, 0, &m->head);
 }
 
+/* It fires again in another process, so it cannot name a function, a future or a thread. */
+static void check_done(struct pe *pe, const CkCallback *done, const char *function)
+{
+	const struct ck_callback_kind *k = callback_kind_of(pe, done);
+
+	if (done->kind == CB_NONE)
+		unset_abort(pe, "CkCallback ", csd_named(NULL, "%s: the callback was never set",
+							 function).name);
+	if (!k || k->names == CK_NAMES_PE)
+		csd_abort(pe, "%s: the callback is %s; it must be an entry method, because it is called again "
+			  "in a job that starts from the checkpoint", function, callback_thing(pe, done).name);
+}
+
 void CkStartMemCheckpoint(CkCallback done)
 {
 	struct pe *pe = ck_self();
 
-	if (done.kind == CB_NONE)
-		unset_abort(pe, "CkCallback ", "CkStartMemCheckpoint: the callback was never set");
+	check_done(pe, &done, "CkStartMemCheckpoint");
 	ask(pe, "", &done);
+}
+
+void CkStartCheckpoint(const char *dir, CkCallback done)
+{
+	enum { LONGEST = 3900 };
+	struct pe *pe = ck_self();
+
+	check_done(pe, &done, "CkStartCheckpoint");
+	if (!dir || !*dir || strlen(dir) > LONGEST)
+		csd_abort(pe, "CkStartCheckpoint: the directory's name has %zu bytes; it must have 1 to %d",
+			  dir ? strlen(dir) : 0, LONGEST);
+	ask(pe, dir, &done);
+}
+
+bool CkRestartedFrom(CkRestart *r)
+{
+	const struct node *node = ck_self_early()->node;
+	const struct ck_restart *from = &ck_node_of(node)->restart;
+	const struct save_node *n = save_node_of(node);
+
+	if (r)
+		*r = (CkRestart){ from->n_pes, from->n_nodes, n->sequence, n->epoch, n->seconds };
+	return from->n_pes;
 }

@@ -18,6 +18,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* ---- what the parts say ---------------------------------------------------------------------- */
 
@@ -141,11 +143,11 @@ static void freeze(struct pe *pe, uint32_t no)
 	pe->frozen = false;
 }
 
-static bool write_it(struct pe *pe, uint64_t sequence)
+static bool write_it(struct pe *pe, uint64_t sequence, uint64_t job)
 {
 	struct save_pe *s = save_of(pe);
 	struct image_why why = { "" };
-	char *to = store_block(pe, sequence, &why);
+	char *to = store_block(pe, sequence, job, &why);
 
 	if (!to) {
 		fprintf(stderr, "chard: no checkpoint: node %d: %s\n", pe->node->job->node, why.text);
@@ -157,7 +159,7 @@ static bool write_it(struct pe *pe, uint64_t sequence)
 	return true;
 }
 
-static void write_block(struct pe *pe, uint64_t sequence)
+static void write_block(struct pe *pe, uint64_t sequence, uint64_t job)
 {
 	struct save_pe *s = save_of(pe);
 	struct save_msg own = { .failed = 0 };
@@ -166,10 +168,11 @@ static void write_block(struct pe *pe, uint64_t sequence)
 		struct save_msg *m = save_msg_new(pe, SAVE_WRITE, s->no, 0);
 
 		m->sequence = sequence;
+		m->job = job;
 		csd_send_now(pe, csd_tree_child(pe, 0, i), &m->head);
 	}
 	await_answers(s);
-	own.failed = !write_it(pe, sequence);
+	own.failed = !write_it(pe, sequence, job);
 	take_answer(s, &own);
 	maybe_answer(pe, SAVE_WRITTEN);
 }
@@ -223,6 +226,19 @@ static void print_refusals(struct pe *pe)
 			csd_plural((uint64_t)(n - LINES), "more reason", "more reasons").text);
 }
 
+/* It tells the files of one job's checkpoint from those of another's. */
+static uint64_t job_number(struct pe *pe)
+{
+	struct save_node *n = save_node_of(pe->node);
+	struct timespec now;
+
+	if (!n->job) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		n->job = ((uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec << 16 ^ (uint64_t)getpid()) | 1;
+	}
+	return n->job;
+}
+
 static void all_frozen(struct pe *pe)
 {
 	struct save_pe *s = save_of(pe);
@@ -237,23 +253,33 @@ static void all_frozen(struct pe *pe)
 		print_refusals(pe);
 		refusals_free(pe);
 		thaw(pe);
-		save_over(pe, CK_CHECKPOINT_REFUSED);
+		save_give_up(pe, CK_CHECKPOINT_REFUSED);
 		return;
 	}
 	s->stage = SAVE_WRITES;
 	s->all_bytes = s->in.bytes;
-	write_block(pe, s->n_taken + 1);
+	write_block(pe, save_is_on_disk(pe) ? disk_sequence(pe) : s->sequence + 1, job_number(pe));
 }
 
 static void all_written(struct pe *pe)
 {
 	struct save_pe *s = save_of(pe);
-	const bool done = !s->in.failed;
+	const bool disk = save_is_on_disk(pe);
 
-	if (done)
-		store_commit(pe, ++s->n_taken, s->all_bytes);
+	if (s->in.failed) {
+		thaw(pe);
+		save_give_up(pe, CK_CHECKPOINT_FAILURE);
+		return;
+	}
+	s->sequence = disk ? disk_sequence(pe) : s->sequence + 1;
+	store_commit(pe, s->sequence, s->all_bytes);
 	thaw(pe);
-	save_over(pe, done ? CK_CHECKPOINT_SUCCESS : CK_CHECKPOINT_FAILURE);
+	if (disk) {
+		s->stage = SAVE_STORES;
+		disk_write(pe);
+	} else {
+		save_over(pe, CK_CHECKPOINT_SUCCESS);
+	}
 }
 
 /* FROZEN: the records of refusals may still be on their way. */
@@ -305,7 +331,7 @@ void freeze_arrived(struct pe *pe, struct cmi_msg *head)
 		freeze(pe, no);
 		return;
 	case SAVE_WRITE:
-		write_block(pe, m->sequence);
+		write_block(pe, m->sequence, m->job);
 		break;
 	case SAVE_THAW:
 		thaw(pe);

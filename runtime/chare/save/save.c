@@ -8,6 +8,18 @@ static int save_node_start(struct node *node)
 	return store_node_start(node);
 }
 
+static void save_node_stop(struct node *node)
+{
+	source_close(node);
+	store_node_stop(node);
+}
+
+static void save_pe_stop(struct pe *pe)
+{
+	disk_stop(pe);
+	save_wishes_free(pe);
+}
+
 static const struct ck_handler handlers[] = {
 	[H_SAVE] = { "ck.save", freeze_arrived,
 		     .shape = { .least = sizeof(struct save_msg),
@@ -19,6 +31,9 @@ static const struct ck_handler handlers[] = {
 					  [SAVE_FREEZE] = CSD_DOWN, [SAVE_WRITE] = CSD_DOWN,
 					  [SAVE_THAW] = CSD_DOWN, [SAVE_FROZEN] = CSD_UP,
 					  [SAVE_WRITTEN] = CSD_UP } } },
+	[H_STORE] = { "ck.save.store", disk_arrived,
+		      .shape = { .least = sizeof(struct store_msg),
+				 .always = CMI_F_SYSTEM | CMI_F_EXPEDITED, .misfit = disk_misfit } },
 };
 
 static const struct ck_callback_kind callbacks[] = {
@@ -34,6 +49,8 @@ const struct ck_part save_part = {
 	.handlers = CK_LIST(handlers),
 	.callbacks = CK_LIST(callbacks),
 	.node_start = save_node_start,
-	.node_stop = store_node_stop,
-	.pe_stop = save_wishes_free,
+	.node_stop = save_node_stop,
+	.pe_stop = save_pe_stop,
+	.save = { .write = asked_write, .kinds = UINT32_C(1) << IMAGE_ASKED, .mine = asked_is_mine,
+		  .read = asked_read, .read_all = asked_read_all },
 };

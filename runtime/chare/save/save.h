@@ -5,6 +5,9 @@
  *	ask.c       who asks for a checkpoint, and who is told how it went
  *	freeze.c    the checkpoint itself: freeze, refuse, write, commit, thaw
  *	store.c     where the bytes go
+ *	disk.c      from there to a folder, while the program computes
+ *	source.c    the images from which the job starts
+ *	restore.c   starting from them
  *
  * Owns     the order of a checkpoint. What is saved belongs to the parts (`save` of struct ck_part).
  * Called   by programs, on any PE. It is the top room of the layer: nothing here calls it.
@@ -30,7 +33,9 @@
 
 #include "../core/objects/state.h"
 
-enum { PART_SAVE = 31 };
+enum { PART_SAVE = 32 };
 extern const struct ck_part save_part;
+/** What CK_RESTART names; used when the node's restart.n_pes says that there is something. */
+extern const struct ck_restarter save_restarter;
 
 #endif

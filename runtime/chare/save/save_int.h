@@ -6,9 +6,9 @@
 #include "save.h"
 #include "../core/callback.h"
 #include "../../image/image.h"
-#include "../../image/image_why.h"
+#include "../../image/image_set.h"
 
-enum { H_SAVE };
+enum { H_SAVE, H_STORE };
 
 enum save_kind {
 	SAVE_ASK,             /* any PE -> PE 0: somebody wants a checkpoint */
@@ -27,7 +27,18 @@ struct save_msg {
 	uint32_t refusers;    /* SAVE_FROZEN: PEs that have sent SAVE_REFUSED */
 	uint32_t failed;      /* SAVE_WRITTEN: PEs that could not, and have said why */
 	uint64_t sequence;    /* SAVE_WRITE: of the checkpoint */
+	uint64_t job;         /* SAVE_WRITE: a number that no other job has */
 	_Alignas(uint64_t) char more[]; /* SAVE_ASK: struct save_ask; SAVE_REFUSED: records (tell.h) */
+};
+
+/** Of disk.c. */
+struct store_msg {
+	struct cmi_msg head;
+	uint32_t kind;
+	uint32_t failed;           /* WRITTEN */
+	uint64_t sequence;
+	uint64_t bytes, sum;       /* WRITTEN: of the file */
+	char dir[];                /* WRITE */
 };
 
 /** A request. */
@@ -43,7 +54,7 @@ struct save_wish {
 };
 
 /** On PE 0: the stage of the checkpoint under way. */
-enum save_stage { SAVE_NONE, SAVE_AWAITS_REST, SAVE_FREEZES, SAVE_WRITES };
+enum save_stage { SAVE_NONE, SAVE_PREPARES, SAVE_AWAITS_REST, SAVE_FREEZES, SAVE_WRITES, SAVE_STORES };
 
 /** A PE's state. */
 struct save_pe {
@@ -52,6 +63,7 @@ struct save_pe {
 	int n_in;             /* children in PE 0's tree that have answered */
 	struct save_msg in;   /* the sums of their answers */
 	size_t bytes;         /* of its block */
+	struct disk *disk;    /* of a node's first PE; NULL: it has written nothing yet */
 
 	/* PE 0. */
 	uint64_t all_bytes;   /* of the checkpoint */
@@ -62,12 +74,20 @@ struct save_pe {
 	int n_served;         /* how many of them it serves */
 	uint32_t n_refusers;  /* whose records have come */
 	struct save_msg **refused; /* [n_pes], ours: their records */
-	uint64_t n_taken;     /* checkpoints so far */
+	uint64_t sequence;    /* of the last checkpoint */
+	int status;           /* of the one that is given up */
+	CkCallback *asked;    /* ours: [n_asked]; who asked for the checkpoint that the job starts from */
+	size_t n_asked;
 };
 
 /** A node's state. */
 struct save_node {
 	struct store *store;
+	struct source *source; /* NULL: the job was not started from a checkpoint */
+	uint64_t sequence;    /* of the checkpoint from which it was; else 0 */
+	uint64_t epoch;       /* how often it has been started so; 0: never */
+	double seconds;       /* that the job had run when that was taken; 0 */
+	uint64_t job;         /* a number that no other job has; 0: not known yet */
 };
 
 static inline struct save_pe *save_of(const struct pe *pe) { return ck_state(pe, PART_SAVE); }
@@ -86,13 +106,36 @@ void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb);
 /** PE 0: a message was under way when the PEs froze, and all thaw: again from quiescence. */
 void save_again(struct pe *pe);
+/** PE 0: the folder of the checkpoint is there. */
+void save_prepared(struct pe *pe);
+/** PE 0: it came to nothing: tell those who asked. */
+void save_give_up(struct pe *pe, int status);
+/** PE 0: whether the checkpoint under way goes to disk. */
+bool save_is_on_disk(const struct pe *pe);
 /** PE 0: tell those who asked, and begin with those who have asked since. */
 void save_over(struct pe *pe, int status);
 void save_wishes_free(struct pe *pe);
+/* IMAGE_ASKED: the callbacks of those whom a checkpoint serves. They fire again after a restart. */
+void asked_write(struct pe *pe, struct image_out *out);
+bool asked_is_mine(struct pe *pe, const struct image_name *name);
+const char *asked_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);
+void asked_read_all(struct pe *pe);
 
 /* freeze.c */
 void freeze_arrived(struct pe *pe, struct cmi_msg *m);
 const char *freeze_misfit(struct pe *pe, const struct cmi_msg *m);
+
+/* identity.c */
+/** The program, for checkpoints: its name, and a number that changes when the program's chares do. */
+const char *save_program_name(const struct node *node);
+uint64_t save_fingerprint(const struct ck_node *ck);
+
+/* source.c */
+#define CANNOT_START "cannot start from the checkpoint: "
+void source_open(struct node *node);
+void source_close(struct node *node);
+/** The image of node i of the job that wrote it. Ends the job if it cannot be read. */
+const struct image_in *source_image(const struct node *node, int i);
 
 /* store.c */
 int store_node_start(struct node *node);
@@ -100,12 +143,26 @@ void store_node_stop(struct node *node);
 /** A PE has frozen: how long its block will be. */
 void store_measured(struct pe *pe, size_t bytes);
 /** Where this PE writes its block; NULL: `why` says why not. */
-char *store_block(struct pe *pe, uint64_t sequence, struct image_why *why);
+char *store_block(struct pe *pe, uint64_t sequence, uint64_t job, struct image_why *why);
 /** This PE's block is complete. */
 void store_written(struct pe *pe);
 /** The PE thaws: the checkpoint is complete, or was given up. */
 void store_over(struct pe *pe);
+/** The node's image of this checkpoint, complete; NULL: there is none. */
+const char *store_image(const struct node *node, uint64_t sequence);
 /** PE 0: all nodes have written theirs, `bytes` in all. */
 void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes);
+
+/* disk.c; all but disk_stop, disk_arrived and disk_misfit on PE 0 */
+void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence);
+/** Of the folder that is there. */
+uint64_t disk_sequence(struct pe *pe);
+/** All nodes have their images in memory. */
+void disk_write(struct pe *pe);
+/** Remove the folder, then save_over(pe, status). */
+void disk_abandon(struct pe *pe, int status);
+void disk_arrived(struct pe *pe, struct cmi_msg *m);
+const char *disk_misfit(struct pe *pe, const struct cmi_msg *m);
+void disk_stop(struct pe *pe);
 
 #endif

@@ -72,7 +72,7 @@ void store_measured(struct pe *pe, size_t bytes)
 }
 
 /* Under the lock. */
-static bool reserve(struct store *s, uint64_t sequence, struct image_why *why)
+static bool reserve(struct store *s, uint64_t sequence, uint64_t job, struct image_why *why)
 {
 	struct image_region *r = &s->region[sequence % IMAGE_SLOTS];
 
@@ -80,6 +80,7 @@ static bool reserve(struct store *s, uint64_t sequence, struct image_why *why)
 		return false;
 	image_lay_out(s->head);
 	s->head->sequence = sequence;
+	s->head->job = job;
 	if (!image_region_reserve(&s->memory, r, sequence, s->head->node, s->head->bytes, why))
 		return false;
 	s->sequence = sequence;
@@ -87,13 +88,13 @@ static bool reserve(struct store *s, uint64_t sequence, struct image_why *why)
 	return true;
 }
 
-char *store_block(struct pe *pe, uint64_t sequence, struct image_why *why)
+char *store_block(struct pe *pe, uint64_t sequence, uint64_t job, struct image_why *why)
 {
 	struct store *s = store_of(pe->node);
 	bool made;
 
 	pthread_mutex_lock(&s->lock);
-	made = s->sequence == sequence || reserve(s, sequence, why);
+	made = s->sequence == sequence || reserve(s, sequence, job, why);
 	pthread_mutex_unlock(&s->lock);
 	return made ? s->region[sequence % IMAGE_SLOTS].base + s->head->block[pe->local].offset : NULL;
 }
@@ -115,6 +116,15 @@ void store_written(struct pe *pe)
 	if (++s->n_written == s->head->n_pes)
 		seal(s);
 	pthread_mutex_unlock(&s->lock);
+}
+
+const char *store_image(const struct node *node, uint64_t sequence)
+{
+	const char *base = store_of(node)->region[sequence % IMAGE_SLOTS].base;
+	const struct image_head *h = (const void *)base;
+
+	return base && h->sequence == sequence && !memcmp(h->magic, IMAGE_MAGIC, sizeof h->magic) ?
+	       base : NULL;
 }
 
 void store_over(struct pe *pe)

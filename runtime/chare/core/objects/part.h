@@ -26,6 +26,7 @@
 
 #include "../../../scheduler/pe.h"
 #include "../../ckgen.h"
+#include "saving.h"
 
 struct ck_env;
 struct image_name;
@@ -33,7 +34,7 @@ struct image_out;
 struct ck_obj;
 struct collection;
 
-enum { CK_PARTS = 33 };           /* numbers 0 .. CK_PARTS - 1 */
+enum { CK_PARTS = 34 };           /* numbers 0 .. CK_PARTS - 1 */
 
 /** A message handler. `apart`: its messages keep their order only among themselves
  * (csd_order_apart). `early`: they are handled before the readonly variables have come
@@ -123,6 +124,8 @@ struct ck_kind {
 	int (*early)(struct pe *pe, const struct collection *c, const struct cmi_msg *m);
 	/** seat_send (create.h). NULL: no element is OBJ_AWAY. */
 	void (*seat_send)(struct pe *pe, struct ck_obj *obj, int part, struct ck_env *env);
+	/** Of arrays NULL. */
+	const struct ck_saving *saving;
 };
 
 /** Events of elements and collections that a part observes. The layer calls these functions for all

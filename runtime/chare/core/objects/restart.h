@@ -10,4 +10,17 @@ struct ck_restart {
 				   * below this */
 };
 
+struct node;
+struct pe;
+
+/** What begins the program in place of the main chares' constructors, if the user wants that. */
+struct ck_restarter {
+	/** Find the images, and set restart of the node, before any PE starts; the job is known. */
+	void (*open)(struct node *node);
+	/** PE 0: set the readonly variables. */
+	void (*read_readonly)(struct pe *pe);
+	/** Every PE, when it has the readonly variables: make everything else. */
+	void (*read_all)(struct pe *pe);
+};
+
 #endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disk.c: a checkpoint on disk. Each node has its image in memory by then; a thread of the node
+ * writes it to a file while the PEs compute (image_task.h). A timer asks the thread whether it has
+ * ended, so nothing here waits for a disk.
+ *
+ *	PE 0: make the folder                     before the job comes to rest
+ *	WRITE     PE 0 -> first PE of each node   all images are complete: write yours
+ *	WRITTEN   each of them -> PE 0            its size and sum, or an error, which was printed
+ *	PE 0: write the manifest, rename          the checkpoint is complete
+ */
+#include "save_int.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../image/image_file.h"
+#include "../../image/image_folder.h"
+#include "../../image/image_task.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum store_kind { STORE_WRITE, STORE_WRITTEN };
+
+/** What a node's first PE has under way. */
+struct disk {
+	struct image_task task;
+	void (*then)(struct pe *pe, bool ok); /* called when the task has ended */
+	double ms;                 /* until the next look at it */
+	bool looking;              /* a timer is set */
+	/* This node's file. */
+	char path[IMAGE_PATH];
+	struct image_write order;
+	/* PE 0. */
+	char dir[IMAGE_PATH];
+	struct image_folder folder;
+	struct image_manifest manifest; /* `files` is ours */
+	uint64_t sequence;         /* of the checkpoint under way */
+	int n_written;             /* nodes that have answered */
+	bool failed;               /* one of them could not */
+	bool open;                 /* the folder is there, and not committed */
+};
+
+static struct disk *disk_of(struct pe *pe)
+{
+	struct save_pe *s = save_of(pe);
+
+	if (!s->disk)
+		s->disk = cmi_alloc_zero(1, sizeof *s->disk, "a checkpoint");
+	return s->disk;
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+static void say_why(const struct pe *pe, const struct image_why *why)
+{
+	fprintf(stderr, "chard: no checkpoint: node %d: %s\n", pe->node->job->node, why->text);
+}
+
+static void look(void *arg);
+
+static void look_later(struct pe *pe, double ms)
+{
+	csd_chatter_timer(pe, 1);
+	CcdCallFnAfter(look, pe, ms);
+}
+
+static void look(void *arg)
+{
+	enum { MOST_MS = 20 };
+	struct pe *pe = arg;
+	struct disk *d = disk_of(pe);
+
+	csd_chatter_timer(pe, -1);
+	if (!image_task_done(&d->task)) {
+		d->ms = d->ms < MOST_MS ? 2 * d->ms : MOST_MS;
+		look_later(pe, d->ms);
+		return;
+	}
+	if (!d->task.ok)
+		say_why(pe, &d->task.why);
+	d->then(pe, d->task.ok);
+}
+
+static void start(struct pe *pe, bool (*run)(void *arg, struct image_why *why), void *arg,
+		  void (*then)(struct pe *pe, bool ok))
+{
+	struct disk *d = disk_of(pe);
+
+	d->then = then;
+	d->ms = 0.1;
+	image_task_start(&d->task, run, arg, 0, NULL);
+	look_later(pe, d->ms);
+}
+
+/* ---- before the job comes to rest: PE 0 ------------------------------------------------------ */
+
+static bool make_folder(void *arg, struct image_why *why)
+{
+	struct disk *d = arg;
+	const uint64_t newest = image_folder_newest(d->dir);
+
+	if (newest >= d->sequence)
+		d->sequence = newest + 1;
+	return image_folder_begin(&d->folder, d->sequence, why);
+}
+
+static void folder_made(struct pe *pe, bool ok)
+{
+	disk_of(pe)->open = ok;
+	if (ok)
+		save_prepared(pe);
+	else
+		save_over(pe, CK_CHECKPOINT_FAILURE);
+}
+
+void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence)
+{
+	struct disk *d = disk_of(pe);
+
+	if (strcmp(d->dir, dir)) {
+		image_folder_close(&d->folder);
+		snprintf(d->dir, sizeof d->dir, "%s", dir);
+		d->folder = (struct image_folder){ .dir = d->dir, .job = "", .keep = 2 };
+	}
+	d->sequence = sequence;
+	start(pe, make_folder, d, folder_made);
+}
+
+uint64_t disk_sequence(struct pe *pe) { return disk_of(pe)->sequence; }
+
+/* ---- a checkpoint that came to nothing -------------------------------------------------------- */
+
+static bool remove_folder(void *arg, struct image_why *why)
+{
+	struct disk *d = arg;
+
+	(void)why;
+	image_folder_abandon(&d->folder, d->sequence);
+	return true;
+}
+
+static void folder_removed(struct pe *pe, bool ok)
+{
+	(void)ok;
+	disk_of(pe)->open = false;
+	save_over(pe, save_of(pe)->status);
+}
+
+void disk_abandon(struct pe *pe, int status)
+{
+	save_of(pe)->status = status;
+	start(pe, remove_folder, disk_of(pe), folder_removed);
+}
+
+/* ---- each node's file ------------------------------------------------------------------------ */
+
+static struct store_msg *store_msg_new(struct pe *pe, enum store_kind kind, uint64_t sequence,
+				       size_t more)
+{
+	struct store_msg *m = ck_msg_new(pe, PART_SAVE, H_STORE, CMI_F_SYSTEM | CMI_F_EXPEDITED,
+					 sizeof *m + more);
+	const struct cmi_msg head = m->head;
+
+	memset(m, 0, sizeof *m);
+	m->head = head;
+	m->kind = kind;
+	m->sequence = sequence;
+	return m;
+}
+
+static void file_written(struct pe *pe, bool ok)
+{
+	const struct disk *d = disk_of(pe);
+	struct store_msg *m = store_msg_new(pe, STORE_WRITTEN, d->sequence, 0);
+
+	m->failed = !ok;
+	m->bytes = d->order.bytes;
+	m->sum = d->order.sum;
+	csd_send_now(pe, 0, &m->head);
+}
+
+static void write_file(struct pe *pe, const struct store_msg *m)
+{
+	struct disk *d = disk_of(pe);
+
+	d->sequence = m->sequence;
+	image_folder_node(d->path, m->dir, m->sequence, (uint32_t)pe->node->job->node);
+	d->order = (struct image_write){ .path = d->path, .image = store_image(pe->node, m->sequence) };
+	start(pe, image_write_file, &d->order, file_written);
+}
+
+void disk_write(struct pe *pe)
+{
+	const struct cmi_job *job = pe->node->job;
+	struct disk *d = disk_of(pe);
+
+	free(d->manifest.files);
+	d->manifest.files = cmi_alloc_zero((size_t)job->n_nodes, sizeof *d->manifest.files, "a checkpoint");
+	d->n_written = 0;
+	d->failed = false;
+	for (int i = 0; i < job->n_nodes; i++) {
+		struct store_msg *m = store_msg_new(pe, STORE_WRITE, d->sequence, strlen(d->dir) + 1);
+
+		memcpy(m->dir, d->dir, strlen(d->dir) + 1);
+		csd_send_now(pe, job->first_pe[i], &m->head);
+	}
+}
+
+/* ---- the manifest: PE 0 ---------------------------------------------------------------------- */
+
+static void args_text(char to[IMAGE_TEXT], const struct csd_config *cfg)
+{
+	size_t n = 0;
+
+	to[0] = 0;
+	for (int i = 1; i < cfg->argc && n < IMAGE_TEXT; i++)
+		n += (size_t)snprintf(to + n, IMAGE_TEXT - n, "%s%s", i > 1 ? " " : "", cfg->argv[i]);
+}
+
+static void describe(struct pe *pe, struct image_manifest *m)
+{
+	const struct cmi_job *job = pe->node->job;
+	const struct save_node *n = save_node_of(pe->node);
+
+	snprintf(m->version, sizeof m->version, "%s", CHARD_VERSION);
+	image_abi(m->abi, sizeof(CkIndex));
+	snprintf(m->program, sizeof m->program, "%s", save_program_name(pe->node));
+	args_text(m->args, pe->node->cfg);
+	m->fingerprint = save_fingerprint(ck_node_of(pe->node));
+	m->job = n->job;
+	m->sequence = disk_of(pe)->sequence;
+	m->epoch = n->epoch;
+	m->time = (uint64_t)time(NULL);
+	m->wall = (uint64_t)CkWallTimer();
+	m->n_pes = (uint32_t)job->n_pes;
+	m->n_nodes = (uint32_t)job->n_nodes;
+	m->most_pes = (uint32_t)(job->n_pes > pe->node->earlier_pes ? job->n_pes : pe->node->earlier_pes);
+}
+
+static bool commit(void *arg, struct image_why *why)
+{
+	struct disk *d = arg;
+
+	return image_folder_commit(&d->folder, &d->manifest, why);
+}
+
+static void committed(struct pe *pe, bool ok)
+{
+	disk_of(pe)->open = false;
+	save_over(pe, ok ? CK_CHECKPOINT_SUCCESS : CK_CHECKPOINT_FAILURE);
+}
+
+static void node_has_written(struct pe *pe, const struct store_msg *m)
+{
+	const struct cmi_job *job = pe->node->job;
+	const int node = job->node_of[m->head.src_pe];
+	struct disk *d = disk_of(pe);
+
+	d->failed |= m->failed;
+	d->manifest.files[node] = (struct image_file){
+		(uint32_t)node, (uint32_t)job->first_pe[node],
+		(uint32_t)(job->first_pe[node + 1] - job->first_pe[node]), m->bytes, m->sum
+	};
+	if (++d->n_written < job->n_nodes)
+		return;
+	if (d->failed) {
+		disk_abandon(pe, CK_CHECKPOINT_FAILURE);
+		return;
+	}
+	describe(pe, &d->manifest);
+	start(pe, commit, d, committed);
+}
+
+/* ---- messages, start, end -------------------------------------------------------------------- */
+
+void disk_arrived(struct pe *pe, struct cmi_msg *head)
+{
+	const struct store_msg *m = (const struct store_msg *)head;
+
+	if (m->kind == STORE_WRITE)
+		write_file(pe, m);
+	else
+		node_has_written(pe, m);
+	csd_msg_free(pe, head);
+}
+
+const char *disk_misfit(struct pe *pe, const struct cmi_msg *head)
+{
+	const struct store_msg *m = (const struct store_msg *)head;
+	const struct cmi_job *job = pe->node->job;
+	const size_t more = head->size - sizeof *m;
+
+	if (m->kind == STORE_WRITE)
+		return !head->src_pe && !pe->local && more && more <= IMAGE_PATH && !m->dir[more - 1] &&
+		       store_image(pe->node, m->sequence) ? NULL : "nobody can have asked for that file";
+	return m->kind == STORE_WRITTEN && !pe->id && !more && save_of(pe)->stage == SAVE_STORES &&
+	       m->sequence == disk_of(pe)->sequence &&
+	       job->first_pe[job->node_of[head->src_pe]] == head->src_pe ?
+	       NULL : "it is no answer to a request";
+}
+
+/* The job ends while a thread still writes. */
+void disk_stop(struct pe *pe)
+{
+	struct disk *d = save_of(pe)->disk;
+
+	if (!d)
+		return;
+	image_task_wait(&d->task);
+	if (d->open)
+		image_folder_abandon(&d->folder, d->sequence);
+	image_folder_close(&d->folder);
+	free(d->manifest.files);
+	free(d);
+	save_of(pe)->disk = NULL;
+}
