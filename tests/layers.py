@@ -50,7 +50,7 @@ ROOMS = {
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/rounds', 'wait/along',
                       'create', 'place/record', 'place/move', 'place/bulk', 'place',
                       'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
-                      'kinds', 'kinds/nodegroup', 'kinds/saved', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace'],
+                      'kinds', 'kinds/nodegroup', 'kinds/saved', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace', 'save'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
@@ -64,7 +64,7 @@ FACES = {
 # own ones, and a room those of the rooms below it. x_int.h is another folder's only by a path here.
 MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h', 'ring.h']
 TRACE = ['trace.h', 'trace_format.h']
-IMAGE = ['image.h', 'image_in.h', 'image_head.h', 'image_why.h', 'image_memory.h']
+IMAGE = ['image.h', 'image_*.h']
 SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', *TRACE, *IMAGE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],

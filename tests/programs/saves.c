@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * saves DIR N_ROUNDS SAVE_AT: rounds in which each cell sends its value to others, and the sum of
- * all goes to the main chare. After every SAVE_AT-th round the job is saved, and goes on. A job that
- * is started from a checkpoint goes on there; what it prints at the end must be the same.
+ * all goes to the main chare. After every SAVE_AT-th round the job is saved, and goes on. A job
+ * that is started from a checkpoint goes on there; what it prints at the end must be the same.
  */
 #include "check.h"
 

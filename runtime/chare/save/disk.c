@@ -231,7 +231,7 @@ static void describe(struct pe *pe, struct image_manifest *m)
 	m->sequence = disk_of(pe)->sequence;
 	m->epoch = n->epoch;
 	m->time = (uint64_t)time(NULL);
-	m->wall = (uint64_t)CkWallTimer();
+	m->wall = (csd_now_ns() - pe->node->start_ns) / 1000000000u;
 	m->n_pes = (uint32_t)job->n_pes;
 	m->n_nodes = (uint32_t)job->n_nodes;
 	m->most_pes = (uint32_t)(job->n_pes > pe->node->earlier_pes ? job->n_pes : pe->node->earlier_pes);
