@@ -46,6 +46,8 @@ $(B)/tests/chare/test_strategies: LIBS += -lm -Wl,--wrap=dlopen
 $(B)/tests/machine/test_frames: LIBS += -Wl,--wrap=frames_text
 # What the system refuses there.
 $(B)/tests/image/test_image_memory: LIBS += -Wl,--wrap=fallocate
+WRITES   := open close pwrite fdatasync fsync mkdir rmdir unlink rename symlink link
+$(B)/tests/image/test_image_disk: LIBS += $(WRITES:%=-Wl,--wrap=%)
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.

@@ -10,7 +10,8 @@
 
 _Static_assert(sizeof(struct image_name) == 32, "the format has 32 bytes for a name");
 _Static_assert(sizeof(struct image_record) == 64, "the format has 64 bytes before a record's own");
-_Static_assert(offsetof(struct image_record, bytes) == sizeof(struct image_name), "one piece is summed");
+_Static_assert(offsetof(struct image_record, bytes) == sizeof(struct image_name),
+	       "one piece is summed");
 
 /* What measured the block has said less: the memory behind it is somebody else's. */
 _Noreturn static void no_room(const struct image_out *out, const struct image_name *n, size_t bytes)

@@ -40,8 +40,8 @@ struct image_walk {
 bool image_walk_begin(struct image_walk *w, const struct image_in *in, uint32_t pe,
 		      struct image_why *why);
 
-/** The next record; its bytes follow it, and no sum has been looked at. NULL after the last one, and
- * when the block is damaged: then `why` says so, whose text was "" before. */
+/** The next record; its bytes follow it, and no sum has been looked at. NULL after the last one,
+ * and when the block is damaged: then `why` says so, whose text was "" before. */
 const struct image_record *image_walk_next(struct image_walk *w, struct image_why *why);
 
 /** Whether the record is as it was written. It may take as long as reading its bytes. */

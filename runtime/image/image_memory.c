@@ -34,8 +34,8 @@ static bool sizes_are_free(struct image_why *why)
 	struct rlimit l;
 
 	return getrlimit(RLIMIT_FSIZE, &l) || l.rlim_cur == RLIM_INFINITY ||
-	       image_says(why, "images in memory need files of any size, and there is a limit of %llu bytes "
-			  "(ulimit -f)", (unsigned long long)l.rlim_cur);
+	       image_says(why, "images in memory need files of any size, and there is a limit of %llu "
+			  "bytes (ulimit -f)", (unsigned long long)l.rlim_cur);
 }
 
 static bool make_files(struct image_memory *m, struct image_why *why)
@@ -112,7 +112,8 @@ bool image_memory_inherit(struct image_memory *m, const char *text, struct image
 	int n = -1;
 
 	*m = NONE;
-	if (sscanf(text, "%d,%d,%d%n", &m->slot[0], &m->slot[1], &m->page_fd, &n) != 3 || n < 0 || text[n]) {
+	if (sscanf(text, "%d,%d,%d%n", &m->slot[0], &m->slot[1], &m->page_fd, &n) != 3 || n < 0 ||
+	    text[n]) {
 		*m = NONE;
 		return image_says(why, "CK_IMAGES=%.100s: it must be three descriptors", text);
 	}
@@ -161,8 +162,8 @@ static void give_back(int fd, off_t from, off_t bytes)
 }
 
 /* Pages that the region has already keep their mapping: to touch them again costs no fault. */
-static bool map_more(int fd, struct image_region *r, off_t begin, size_t bytes, struct image_why *why,
-		     uint32_t node)
+static bool map_more(int fd, struct image_region *r, off_t begin, size_t bytes,
+		     struct image_why *why, uint32_t node)
 {
 	void *p = r->base ? mremap(r->base, r->bytes, bytes, MREMAP_MAYMOVE) :
 			    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, begin);
@@ -198,7 +199,8 @@ bool image_region_reserve(const struct image_memory *m, struct image_region *r, 
 }
 
 /* The head says how long the rest is; what it says is checked against the file by a read. */
-static bool read_size(int fd, uint64_t sequence, uint32_t node, size_t *bytes, struct image_why *why)
+static bool read_size(int fd, uint64_t sequence, uint32_t node, size_t *bytes,
+		      struct image_why *why)
 {
 	struct image_head h;
 	char last;
@@ -254,7 +256,7 @@ void image_memory_forget(const struct image_memory *m, uint64_t sequence, uint32
 /* The caller has heard from every node that its image is complete. So these writes have happened
  * before the store, and whoever sees its number, by the load with acquire, sees them, too. The page
  * and the images are memory of one host. A writer of the next checkpoint but one begins only after
- * the next is committed, so nobody reads a slot that is being written, if he reads the newest. */
+ * the next is committed, so whoever reads the newest reads no slot that is being written. */
 void image_memory_commit(const struct image_memory *m, uint64_t sequence,
 			 const struct image_info *info)
 {

@@ -76,8 +76,8 @@ struct image_region {
 bool image_region_reserve(const struct image_memory *m, struct image_region *r, uint64_t sequence,
 			  uint32_t node, size_t bytes, struct image_why *why);
 
-/** Map the image that node `node` has written, read-only. *bytes: of the image. Only its head's sizes
- * have been looked at: image_in_open does the rest. */
+/** Map the image that node `node` has written, read-only. *bytes: of the image. Only the sizes of
+ * its head have been looked at: image_in_open does the rest. */
 bool image_region_read(const struct image_memory *m, struct image_region *r, uint64_t sequence,
 		       uint32_t node, size_t *bytes, struct image_why *why);
 

@@ -22,8 +22,8 @@ struct sample {
 static inline void sample_record(struct image_out *out, uint32_t kind, uint32_t pe, int32_t index,
 				 size_t bytes)
 {
-	char *p = out->add(out, &(struct image_name){ .kind = kind, .pe = pe, .coll = 5, .index = { index } },
-			   bytes);
+	const struct image_name name = { .kind = kind, .pe = pe, .coll = 5, .index = { index } };
+	char *p = out->add(out, &name, bytes);
 
 	for (size_t i = 0; p && i < bytes; i++)
 		p[i] = (char)(i * 7 + (size_t)index + pe);
@@ -46,8 +46,8 @@ static inline struct image_head *sample_head(const struct sample *s)
 {
 	struct image_head *h = calloc(1, image_head_bytes(SAMPLE_PES));
 
-	*h = (struct image_head){ .node = s->node, .n_nodes = s->n_nodes, .first_pe = s->node * SAMPLE_PES,
-				  .n_pes = SAMPLE_PES, .sequence = s->sequence, .job = SAMPLE_JOB };
+	*h = (struct image_head){ .node = s->node, .n_nodes = s->n_nodes, .n_pes = SAMPLE_PES,
+				  .first_pe = s->node * SAMPLE_PES, .sequence = s->sequence, .job = SAMPLE_JOB };
 	for (uint32_t i = 0; i < SAMPLE_PES; i++) {
 		struct image_out m = { .add = image_add };
 
@@ -61,7 +61,8 @@ static inline struct image_head *sample_head(const struct sample *s)
 static inline void sample_write(const struct sample *s, struct image_head *h, char *to)
 {
 	for (uint32_t i = 0; i < SAMPLE_PES; i++) {
-		struct image_out w = { .add = image_add, .to = to + h->block[i].offset, .room = h->block[i].bytes };
+		struct image_out w = { .add = image_add, .to = to + h->block[i].offset,
+				       .room = h->block[i].bytes };
 
 		sample_block(s, &w, h->first_pe + i);
 	}

@@ -27,7 +27,8 @@ static struct image_out writing(size_t room)
 	return (struct image_out){ .add = image_add, .to = memory, .room = room };
 }
 
-static const struct image_name cell = { .kind = IMAGE_ELEMENT, .pe = 3, .coll = 7, .index = { 1, 2, 3 } };
+static const struct image_name cell = { .kind = IMAGE_ELEMENT, .pe = 3, .coll = 7,
+					 .index = { 1, 2, 3 } };
 
 static size_t write_two(struct image_out *out)
 {

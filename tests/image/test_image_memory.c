@@ -59,10 +59,11 @@ static uint64_t bytes_of_slot(int i)
 	return (uint64_t)st.st_blocks * 512;
 }
 
-static bool write_node(struct image_region *r, uint64_t sequence, uint32_t node, uint32_t n_elements,
-		       struct image_why *why)
+static bool write_node(struct image_region *r, uint64_t sequence, uint32_t node,
+		       uint32_t n_elements, struct image_why *why)
 {
-	const struct sample s = { .node = node, .n_nodes = 2, .sequence = sequence, .n_elements = n_elements,
+	const struct sample s = { .node = node, .n_nodes = 2, .sequence = sequence,
+				  .n_elements = n_elements,
 				  .element_bytes = 100 };
 	struct image_head *h = sample_head(&s);
 	const bool ok = image_region_reserve(&memory, r, sequence, node, h->bytes, why);
@@ -98,7 +99,7 @@ static bool is_refused(uint64_t sequence, uint32_t node)
 	return refused && why.text[0];
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------ */
+/* ---- facts -------------------------------------------------------------------------------- */
 
 static void nothing_is_valid_at_first(void **state)
 {
@@ -109,7 +110,8 @@ static void nothing_is_valid_at_first(void **state)
 
 static void what_is_committed_is_read(void **state)
 {
-	const struct image_info info = { .bytes = 123, .took_ns = 5, .at_ns = 6, .n_nodes = 2, .n_pes = 6 };
+	const struct image_info info = { .bytes = 123, .took_ns = 5, .at_ns = 6, .n_nodes = 2,
+					 .n_pes = 6 };
 	struct image_region r[2] = { 0 };
 	struct image_why why = { "" };
 	struct image_info found;
@@ -243,7 +245,8 @@ static void sizes_beyond_all_bounds_are_refused(void **state)
 
 static void a_damaged_length_is_refused(void **state)
 {
-	static const uint64_t lengths[] = { 0, 4095, (uint64_t)1 << 40, UINT64_MAX, (uint64_t)INT64_MAX + 1 };
+	static const uint64_t lengths[] = { 0, 4095, (uint64_t)1 << 40, UINT64_MAX,
+					    (uint64_t)INT64_MAX + 1 };
 	struct image_region r = { 0 };
 	struct image_why why = { "" };
 
@@ -282,7 +285,8 @@ static void a_child_inherits_by_three_numbers(void **state)
 
 static void numbers_of_other_files_are_refused(void **state)
 {
-	static const char *const texts[] = { "", "5", "5,6", "a,b,c", "0,1,2,", "900,901,902", "-1,-1,-1" };
+	static const char *const texts[] = { "", "5", "5,6", "a,b,c", "0,1,2,", "900,901,902",
+					     "-1,-1,-1" };
 	struct image_why why = { "" };
 	struct image_memory mine;
 	char text[64];
