@@ -26,7 +26,7 @@ enum image_kind {
 	IMAGE_NONE,
 	IMAGE_READONLY,       /* the readonly variables; of PE 0 */
 	IMAGE_COLLECTION,     /* what all PEs must know of a collection [coll]; of PE 0 */
-	IMAGE_COUNTS,         /* a PE's own numbers: collections made, singletons made */
+	IMAGE_COUNTS,         /* singletons that a PE [index] made on others, and others on it */
 	IMAGE_BRANCH,         /* a group's branch [coll; index: its PE] */
 	IMAGE_NODEGROUP,      /* a nodegroup's branch [coll; index: its node] */
 	IMAGE_MAIN,           /* a main chare [coll] */
@@ -38,7 +38,6 @@ enum image_kind {
 	IMAGE_DETECTOR,       /* a completion detector [coll: its id] */
 	IMAGE_QUIESCENCE,     /* callbacks of the program that wait for quiescence; of PE 0 */
 	IMAGE_ASKED,          /* callbacks of those who asked for the checkpoint; of PE 0 */
-	IMAGE_MADE,           /* singletons that a PE [index] made on others, and others on it */
 	IMAGE_KINDS
 };
 

@@ -25,7 +25,6 @@ static const struct {
 	[IMAGE_DETECTOR] = { "completion detector", HAS_COLL },
 	[IMAGE_QUIESCENCE] = { "callbacks for quiescence", 0 },
 	[IMAGE_ASKED]      = { "callbacks for the checkpoint", 0 },
-	[IMAGE_MADE]       = { "numbers of singletons", HAS_INDEX },
 };
 
 const char *image_kind_name(uint32_t kind)

@@ -134,8 +134,8 @@ static __attribute__((noinline)) CkChareID fold(struct pe *pe, CkChareID id)
 	const int n_pes = pe->node->job->n_pes;
 
 	if (!csd_can_make(pe->node, (uint32_t)id.pe))
-		csd_abort(pe, "the name of a chare (CkChareID) says that it is on PE %d; the job has PEs 0-%d", id.pe,
-			  n_pes - 1);
+		csd_abort(pe, "the name of a chare (CkChareID) says that it is on PE %d; the job has PEs 0-%d",
+			  id.pe, n_pes - 1);
 	return (CkChareID){ single_key(id.id, id.pe / n_pes), id.pe % n_pes, 0 };
 }
 
@@ -427,6 +427,6 @@ const struct ck_part single_part = {
 	.kinds = CK_LIST(kinds),
 	.pe_free = single_pe_free,
 	.describe = single_describe,
-	.save = { .write = made_write, .kinds = UINT32_C(1) << IMAGE_MADE, .mine = made_is_mine,
+	.save = { .write = made_write, .kinds = UINT32_C(1) << IMAGE_COUNTS, .mine = made_is_mine,
 		  .read = made_read },
 };

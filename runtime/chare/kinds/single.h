@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * single.h: the tables of singleton chares on a PE, for single.c, and for kinds/saved/, which writes
- * them to checkpoints.
+ * single.h: the tables of singleton chares on a PE, for single.c, and for single_save.c, which
+ * writes them to checkpoints.
  *
- * A restart with fewer PEs folds names. The chare that PE q had lives on PE q modulo the number of
- * PEs, p, and its name still says q. PEs q of one p have named their chares independently, so a table's
- * key has q / p, too, in bits that no number of a name reaches:
+ * A restart with fewer PEs folds names. In a job of n PEs the chare that PE q had lives on PE q
+ * modulo n, and its name still says q. PEs with the same remainder have named their chares
+ * independently. So a table's key has q / n, too, in bits that no number of a name reaches:
  *
- *	name   | creator (20) | number (44)              |
- *	key    | creator (20) | q / p (8) | number (36)  |    the same for q = p
+ *	name   | creator (20) | number (44)             |
+ *	key    | creator (20) | q / n (8) | number (36) |    the same for q < n
  *
  * No PE q makes chares any more, so one that is missing was destroyed. A restart with more PEs
  * unfolds them again, because images have names.
@@ -65,7 +65,7 @@ static inline struct ck_obj *chare_in(const struct idmap_slot *at)
 	return (struct ck_obj *)at->value;
 }
 
-/* A chare's index has its name, and q / p. */
+/* A chare's index has its name, and q / n. */
 static inline uint64_t single_id(const struct ck_obj *obj)
 {
 	uint64_t id;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * single_save.c: singleton chares in checkpoints: the table by which kinds/saved/ finds them and
- * makes them anew, and how many chares each PE has made on each other (IMAGE_MADE), so that no name
- * is ever used again. There is one such record for each PE that the job ever had; the PE with that
- * number modulo the number of PEs keeps it.
+ * makes them anew, and how many chares each PE has made on each other (IMAGE_COUNTS), so that no
+ * name is ever used again. There is one such record for each PE that the job ever had; the PE with
+ * that number modulo the number of PEs keeps it.
  *
- * All creations have arrived, so both sides of a pair of PEs have the same number. Each has its own in
- * the record of its own PE, so that no PE needs the records of others.
+ * All creations have arrived, so both sides of a pair of PEs have the same number. Each has its own
+ * in the record of its own PE, so that no PE needs the records of others.
  */
 #include "single.h"
 #include "../../image/image.h"
@@ -124,7 +124,8 @@ static void made_write_of(struct pe *pe, uint32_t of, struct image_out *out)
 	const struct single *s = ck_state(pe, PART_SINGLE);
 	const struct single_past none = { .pe = of }, *past = past_of(s, of);
 	const bool here = of == (uint32_t)pe->id;
-	const struct image_name name = { .kind = IMAGE_MADE, .pe = (uint32_t)pe->id, .index = { (int32_t)of } };
+	const struct image_name name = { .kind = IMAGE_COUNTS, .pe = (uint32_t)pe->id,
+					 .index = { (int32_t)of } };
 	struct made_image now = { 0, 0, { 0, 0 } }, *to;
 
 	past = past ? past : &none;

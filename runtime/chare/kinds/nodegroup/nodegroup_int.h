@@ -57,8 +57,8 @@ static inline struct nodegroups *nodegroups_of(const struct pe *pe)
 
 /** Find a nodegroup. The first PE that names it adds it. */
 struct nodegroup *nodegroup_get(struct pe *pe, uint64_t id);
-/** Its waiting calls, described by the node's first PE. Only in a quiescent job: otherwise other PEs
- * use the branch. */
+/** Its waiting calls, described by the node's first PE. Only in a quiescent job: otherwise other
+ * PEs use the branch. */
 void describe_nodegroup(struct pe *pe, const struct nodegroup *g, struct csd_told *to);
 
 /* nodegroup_save.c */

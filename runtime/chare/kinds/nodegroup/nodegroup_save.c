@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nodegroup_save.c: nodegroups in checkpoints. The node's first PE saves the branches, and makes them
- * anew. Nothing runs meanwhile, on any PE, so atomics are relaxed where a line does not say why not.
+ * nodegroup_save.c: nodegroups in checkpoints. The node's first PE saves the branches, and makes
+ * them anew. Nothing runs meanwhile, on any PE, so atomics are relaxed where no line says why not.
  */
 #include "nodegroup_int.h"
 #include "../../create/place_watch.h"

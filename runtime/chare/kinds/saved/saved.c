@@ -3,7 +3,9 @@
  * saved.c: main chares, singleton chares, groups and nodegroups are saved by their X_pup, and made
  * anew by it: no constructor runs in a restart. The record of an object:
  *
- *	| struct saved_image | the type's name, padded | X_pup's bytes, padded | what waits (wait/along/) |
+ *	| struct saved_image | the type's name | X_pup's bytes | what waits (wait/along/) |
+ *
+ * Each part is padded to 16.
  *
  * Types are known by name, because their numbers depend on how the program is linked.
  */
@@ -106,8 +108,8 @@ static void refuse_type(struct pe *pe, const CkGenChare *type, struct refusing *
 	if (type->pup || *seen || (pe->id && type->kind != CKGEN_CHARE))
 		return;
 	*seen = true;
-	csd_tell(r->to, NULL, "%s %s is not packed: declare 'pup %s;' in the .ci file", kind_names[type->kind],
-		 type->name, type->name);
+	csd_tell(r->to, NULL, "%s %s is not packed: declare 'pup %s;' in the .ci file",
+		 kind_names[type->kind], type->name, type->name);
 }
 
 static void refuse_object(struct pe *pe, struct ck_obj *obj, void *arg)
@@ -160,7 +162,8 @@ static void write_object(struct pe *pe, struct ck_obj *obj, void *arg)
 		element_check(pe, obj);
 	s.bytes = element_size(pe, obj);
 	s.calls_bytes = obj_calls_copy(pe, obj, NULL);
-	at = out->add(out, &name, sizeof s + CkGen_align(s.type_bytes) + CkGen_align(s.bytes) + s.calls_bytes);
+	at = out->add(out, &name, sizeof s + CkGen_align(s.type_bytes) + CkGen_align(s.bytes) +
+					  s.calls_bytes);
 	if (at)
 		saved_put(pe, obj, &s, at);
 }

@@ -62,6 +62,9 @@ size_t obj_calls_copy(struct pe *pe, struct ck_obj *obj, void *to);
 const char *obj_calls_remake(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);
 
 /* sdag_pack.c */
+/** Convert a call of the object to the form that may leave the process, whatever the object's kind.
+ * Takes the message, and returns it or another. NULL stays NULL. */
+struct ck_env *call_for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env);
 /** Describe the bodies of an object that cannot be packed, one record each. */
 void sdag_refuse(struct pe *pe, struct ck_obj *obj, struct csd_told *to);
 /** The bytes of the element's bodies that wait, with the calls that they have taken, of the calls

@@ -61,7 +61,7 @@ static size_t when_copy(struct pe *pe, struct ck_obj *obj, char *to, uint32_t *n
 	for (msg_fifo_move(&all, f); all.head; ++*n_p) {
 		struct cmi_msg *was = msg_fifo_pop(&all);
 		const uint8_t mark = was->mark;
-		struct cmi_msg *m = call_leaves(pe, -1, was);
+		struct cmi_msg *m = &call_for_others(pe, obj, (struct ck_env *)was)->head;
 
 		bytes += CkGen_align(m->size);
 		to = to ? call_put(m, to) : NULL;
@@ -105,7 +105,8 @@ static const char *when_take_back(struct pe *pe, struct ck_obj *obj, struct cmi_
 
 	m->handler = ck_handler(pe, PART_CALL, H_ELEMENT);
 	m->src_pe %= pe->node->job->n_pes;
-	if (env->coll != obj->coll->id || env->entry >= type->n_entries ||
+	/* A singleton's collection has no id, because it is its type's. */
+	if ((obj->coll->id && env->coll != obj->coll->id) || env->entry >= type->n_entries ||
 	    !(type->entries[env->entry].flags & CKGEN_WHEN) ||
 	    shape_call(pe, type, env->entry, env)) {
 		csd_msg_free(pe, m);

@@ -277,7 +277,7 @@ static void attach(struct pe *pe, CkGenRun *run, const CkGenOpened *o)
 
 /* ---- calls in the form for other nodes ------------------------------------------------------- */
 
-static struct ck_env *for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
+struct ck_env *call_for_others(struct pe *pe, const struct ck_obj *obj, struct ck_env *env)
 {
 	if (!env)
 		return NULL;
@@ -314,10 +314,10 @@ static void run_prepare(struct pe *pe, CkGenRun *run)
 	for (const CkGenOpened *o = run_place(run)->open; o; o = o->up)
 		detach(pe, run, o);
 	own_alone(pe, run); /* then no pointer leads into the shared message */
-	set_env(run, for_others(pe, obj, running_of(run).now.env));
-	run->env = for_others(pe, obj, run->env);
+	set_env(run, call_for_others(pe, obj, running_of(run).now.env));
+	run->env = call_for_others(pe, obj, run->env);
 	for (int i = 0; i < run->body->n_slots; i++)
-		slots_of(run)[i].env = for_others(pe, obj, slots_of(run)[i].env);
+		slots_of(run)[i].env = call_for_others(pe, obj, slots_of(run)[i].env);
 }
 
 /* Every call may be replaced by another message, so the list is rebuilt. */
@@ -330,7 +330,7 @@ static uint32_t kept_prepare(struct pe *pe, struct ck_obj *obj, struct msg_fifo 
 	kept->tail = &kept->head;
 	for (; m; m = next, n++) {
 		next = m->next;
-		msg_fifo_push(kept, &for_others(pe, obj, (struct ck_env *)m)->head);
+		msg_fifo_push(kept, &call_for_others(pe, obj, (struct ck_env *)m)->head);
 	}
 	return n;
 }
