@@ -160,7 +160,7 @@ static const char *element_read(struct pe *pe, const struct image_name *name, co
 		return "it is too short";
 	memcpy(&e, at, sizeof e);
 	if (!lies_within(at + sizeof e, at + n, e.bytes) || e.more_bytes > e.bytes ||
-	    sizeof e + CkGen_align(e.bytes) + e.calls_bytes != n || (e.waits && !c->type->resume))
+	    sizeof e + CkGen_align(e.bytes) + (uint64_t)e.calls16 * 16 != n || (e.waits && !c->type->resume))
 		return "its parts do not lie within it";
 	slots_make(pe, c);
 	obj = obj_new(c, index_of(name));
@@ -171,7 +171,7 @@ static const char *element_read(struct pe *pe, const struct image_name *name, co
 	element_fill(pe, obj, &e, at + sizeof e);
 	if (e.waits && e.more_bytes != c->more_bytes)
 		resume_alone(pe, obj);
-	return obj_calls_remake(pe, obj, at + sizeof e + CkGen_align(e.bytes), e.calls_bytes);
+	return obj_calls_remake(pe, obj, at + sizeof e + CkGen_align(e.bytes), (size_t)e.calls16 * 16);
 }
 
 /* ---- calls of elements that do not exist ----------------------------------------------------- */
@@ -252,10 +252,21 @@ static int by_key(const void *a_, const void *b_)
 	return index_compare(&i, &j);
 }
 
+/* Mostly they are in order. */
+static void sort_objs(struct ck_obj **all, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && by_key(&all[i - 1], &all[i]) < 0)
+		i++;
+	if (i < n)
+		qsort(all, n, sizeof *all, by_key);
+}
+
 /* In index order, as if they had been made so. coll_remade puts them into the table by index. */
 static void sparse_sort(struct pe *pe, struct collection *c)
 {
-	qsort(c->elems, c->n_slots, sizeof *c->elems, by_key);
+	sort_objs(c->elems, c->n_slots);
 	for (uint64_t i = 0; i < c->n_slots; i++) {
 		if (i && !by_key(&c->elems[i - 1], &c->elems[i]))
 			csd_abort(pe, "damaged image: it has %s twice", obj_thing(c->elems[i]).name);
@@ -284,27 +295,29 @@ static struct ck_obj **elements_sorted(const struct collection *c, size_t *n_p)
 	*n_p = 0;
 	for (uint64_t at = 0; (obj = coll_each(c, &at));)
 		all[(*n_p)++] = obj;
-	qsort(all, *n_p, sizeof *all, by_key);
+	sort_objs(all, *n_p);
 	return all;
 }
 
-/* X_on_arrived may destroy elements, and let them leave. */
-static void each_that_is_there(struct pe *pe, struct collection *c,
-			       void (*fn)(struct pe *pe, struct ck_obj *obj))
+/* X_on_arrived may destroy elements, others than its own, too, and let them leave. Memory of a
+ * destroyed one is freed later. */
+static void call_on_arrived(struct collection *c)
 {
 	size_t n;
 	struct ck_obj **all = elements_sorted(c, &n);
 
 	for (size_t i = 0; i < n; i++)
-		if (coll_local(c, all[i]->index) == all[i])
-			fn(pe, all[i]);
+		if (element_is_there(all[i]))
+			c->type->on_arrived(self_of(all[i]));
 	free(all);
 }
 
-static void call_on_arrived(struct pe *pe, struct ck_obj *obj)
+static void test_calls(struct pe *pe, struct collection *c)
 {
-	(void)pe;
-	obj->coll->type->on_arrived(self_of(obj));
+	struct ck_obj *obj;
+
+	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+		obj_calls_test_soon(pe, obj);
 }
 
 static int by_id(const void *a_, const void *b_)
@@ -341,9 +354,9 @@ void place_read_all(struct pe *pe)
 		array_remade(pe, all[i]);
 	for (size_t i = 0; i < n; i++)
 		if (all[i]->type->on_arrived)
-			each_that_is_there(pe, all[i], call_on_arrived);
+			call_on_arrived(all[i]);
 	for (size_t i = 0; i < n; i++)
-		each_that_is_there(pe, all[i], obj_calls_test_soon);
+		test_calls(pe, all[i]);
 	for (size_t i = 0; i < n; i++)
 		coll_resume(pe, all[i]);
 	free(all);

@@ -119,7 +119,7 @@ static void element_put(struct pe *pe, struct ck_obj *obj, struct elem_image e, 
 		e.waits = part_in_elements(pe)->save.clear(own);
 	memcpy(at, &e, sizeof e);
 	at = pad_to(own + e.bytes, own + CkGen_align(e.bytes));
-	if (e.calls_bytes)
+	if (e.calls16)
 		obj_calls_copy(pe, obj, at);
 }
 
@@ -128,11 +128,10 @@ static void element_write(struct pe *pe, struct ck_obj *obj, struct image_out *o
 	const struct collection *c = obj->coll;
 	const struct image_name name = { IMAGE_ELEMENT, (uint32_t)pe->id, c->id,
 					 { obj->index.v[0], obj->index.v[1], obj->index.v[2] }, 0 };
-	const struct elem_image e = {
-		.bytes = element_size(pe, obj), .more_bytes = (uint32_t)c->more_bytes,
-		.calls_bytes = obj->extra & OBJ_EXTRA ? obj_calls_copy(pe, obj, NULL) : 0,
-	};
-	char *at = out->add(out, &name, sizeof e + CkGen_align(e.bytes) + e.calls_bytes);
+	const size_t calls = obj->extra & OBJ_EXTRA ? obj_calls_copy(pe, obj, NULL) : 0;
+	const struct elem_image e = { element_size(pe, obj), (uint32_t)(calls / 16),
+				      (uint16_t)c->more_bytes, false };
+	char *at = out->add(out, &name, sizeof e + CkGen_align(e.bytes) + calls);
 
 	if (at)
 		element_put(pe, obj, e, at);

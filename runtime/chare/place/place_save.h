@@ -9,12 +9,11 @@
 /** Begins the record of an element. */
 struct elem_image {
 	uint64_t bytes;           /* of element_pack, the parts' data included */
-	uint64_t calls_bytes;     /* of what waits there */
-	uint32_t more_bytes;      /* of the parts' data, which come first */
-	uint32_t waits;           /* until a part calls its resumeFromSync */
-	uint64_t unused;
+	uint32_t calls16;         /* of what waits there, in units of 16 bytes */
+	uint16_t more_bytes;      /* of the parts' data, which come first */
+	uint16_t waits;           /* until a part calls its resumeFromSync */
 };
-_Static_assert(sizeof(struct elem_image) % 16 == 0, "what follows is aligned");
+_Static_assert(sizeof(struct elem_image) == 16, "what follows is aligned");
 
 /** Begins the record of calls that wait for an element which does not exist. */
 struct missing_image {
