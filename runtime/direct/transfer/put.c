@@ -71,10 +71,17 @@ static inline void copy_out(const struct direct_handle *h, unsigned char *dst, s
 
 	if (CSD_UNLIKELY(h->strided))
 		gather_bytes(dst, src, &h->strides, n);
-	else if (h->here)
-		memcpy(dst, src, n);
 	else
-		cmi_copy_shared(dst, src, n);
+		memcpy(dst, src, n);
+}
+
+/** The same, in one piece, to another PE. If the word follows, its line is requested with the
+ * others: alone, it came later than they did (docs/decisions, page 106). */
+static inline void copy_out_shared(const struct direct_handle *h, unsigned char *dst, size_t n)
+{
+	if (CSD_LIKELY(!h->strided))
+		cmi_own_shared(dst, h->bytes);
+	copy_out(h, dst, n);
 }
 
 /** The same, of many contiguous bytes, to another PE. */
@@ -109,7 +116,7 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->strided))
 		copy_out_large(pe, h, dst, body);
 	else if (CSD_LIKELY(body))
-		copy_out(h, dst, body);
+		copy_out_shared(h, dst, body);
 	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
 	 * receiver that polls may see the word at once, mark the channel again, and ask for a bell for the
 	 * next put. Model: channel.pml, put_memory */
