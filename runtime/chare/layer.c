@@ -150,7 +150,7 @@ static void ck_pe_start(struct pe *pe)
 	ck->starting = true;
 	run_initprocs(ck_node_of(pe->node));
 	ck->starting = false;
-	begin_program(pe, ck_node_of(pe->node)->restart.n_pes ? restarters[0] : NULL);
+	begin_program(pe, restarters[0] && restarters[0]->wanted(pe->node) ? restarters[0] : NULL);
 }
 
 /* Parts may use elements until all parts have stopped. */

@@ -78,4 +78,4 @@ static void read_all(struct pe *pe)
 			ck->parts[i]->save.read_all(pe);
 }
 
-const struct ck_restarter save_restarter = { source_open, read_readonly, read_all };
+const struct ck_restarter save_restarter = { source_open, source_is_there, read_readonly, read_all };

@@ -134,6 +134,7 @@ uint64_t save_fingerprint(const struct ck_node *ck);
 #define CANNOT_START "cannot start from the checkpoint: "
 void source_open(struct node *node);
 void source_close(struct node *node);
+bool source_is_there(const struct node *node);
 /** The image of node i of the job that wrote it. Ends the job if it cannot be read. */
 const struct image_in *source_image(const struct node *node, int i);
 

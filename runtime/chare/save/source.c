@@ -67,9 +67,9 @@ void source_open(struct node *node)
 		now_known(node, &s->set.m);
 	else if (!node->job->node)
 		csd_abort(NULL, CANNOT_START "%s", s->why.text);
-	else
-		ck_node_of(node)->restart = (struct ck_restart){ 1, 1, 1 };
 }
+
+bool source_is_there(const struct node *node) { return save_node_of(node)->source; }
 
 void source_close(struct node *node)
 {

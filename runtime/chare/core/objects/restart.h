@@ -10,6 +10,8 @@ struct ck_restart {
 				   * below this */
 };
 
+#include <stdbool.h>
+
 struct node;
 struct pe;
 
@@ -17,6 +19,8 @@ struct pe;
 struct ck_restarter {
 	/** Find the images, and set restart of the node, before any PE starts; the job is known. */
 	void (*open)(struct node *node);
+	/** Whether the user wants it; after `open`. */
+	bool (*wanted)(const struct node *node);
 	/** PE 0: set the readonly variables. */
 	void (*read_readonly)(struct pe *pe);
 	/** Every PE, when it has the readonly variables: make everything else. */
