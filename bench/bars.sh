@@ -44,7 +44,7 @@ fine-section-instructions 134
 fine-calls-instructions 610
 fine-count-instructions 800
 fine-set-instructions 675
-array-barrier-instructions 101
+array-barrier-instructions 72
 array-allreduce-instructions 198
 array-bcast-instructions 153
 array-sync-instructions 396

@@ -43,6 +43,7 @@ static void latest_is(struct pe *pe, struct collection *c, struct reduction *r)
 	const bool plain = !c->dynamic && !r->how->merge && !ck_kind(pe, c->type)->contribute;
 
 	r->add = r->count == 1 && r->how->one ? r->how->one : r->how->combine;
+	r->barrier = r->op == CkReduction_nop && callback_is_all(&r->cb, c->id);
 	c->latest = plain && r->n_missing && (r->any || !r->bytes) ? r : NULL;
 }
 
@@ -133,6 +134,11 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 		go_along(r, obj, data);
 	else
 		contribute_any(obj, data, count, op, cb);
+}
+
+void CkGen_barrier(void *self, const CkCallback *cb)
+{
+	CkContribute(self, NULL, 0, CkReduction_nop, *cb);
 }
 
 /* An element with a seat here has contributed while it was away. */

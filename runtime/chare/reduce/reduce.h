@@ -123,12 +123,13 @@ struct reduction {
 				   * records */
 	uint32_t no;
 	CkReduction op;
-	const struct reducer *how;
-	uint64_t count;           /* 0 for messages */
-	size_t bytes;             /* of one contribution; 0 for messages */
-	CkCallback cb;
+	bool barrier;             /* as in CkGenSum; set while this is the collection's `latest` */
 	uint64_t n_missing;       /* contributions that this PE's elements have yet to make */
-	/* how->one or how->combine; set while this is the collection's `latest`. NULL: neither */
+	CkCallback cb;
+	uint64_t count;           /* 0 for messages */
+	const struct reducer *how;
+	size_t bytes;             /* of one contribution; 0 for messages */
+	/* how->one or how->combine; set with `barrier`. NULL: neither */
 	void (*add)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
 	/* reduction_open clears the fields from here to the next mark. They are adjacent, so a few wide
 	 * stores do it. */
@@ -155,6 +156,16 @@ struct reduction {
 	bool from_element;
 	CkIndex from;
 };
+
+_Static_assert(offsetof(CkGenSum, no) == offsetof(struct reduction, no) &&
+	       offsetof(CkGenSum, barrier) == offsetof(struct reduction, barrier) &&
+	       offsetof(CkGenSum, n_missing) == offsetof(struct reduction, n_missing) &&
+	       offsetof(CkGenSum, cb) == offsetof(struct reduction, cb) &&
+	       offsetof(struct CkGenSummed, latest) == offsetof(struct collection, latest) &&
+	       sizeof(CkGenSummand) == sizeof(struct ck_obj) &&
+	       offsetof(CkGenSummand, n_contributed) == offsetof(struct ck_obj, n_contributed) &&
+	       offsetof(CkGenSummand, extra) == offsetof(struct ck_obj, extra) &&
+	       CKGEN_AWAY == OBJ_AWAY, "CkContributeBarrier looks into them");
 
 /* Messages of reductions. Each is a struct ck_env. Up the tree and as a result it is followed by
  *

@@ -111,6 +111,8 @@ struct collection {
 	bool sparse;              /* elements have indices and no places */
 	bool dynamic;             /* an element was created, destroyed or moved here */
 
+	struct reduction *latest; /* reduce/: where the next contribution goes, mostly; see there */
+
 	/* For calls to another PE, too. */
 	struct call_route *route; /* stops of calls from this PE (call/call_route.h); NULL: none, they go
 				   * to their element's home */
@@ -124,7 +126,6 @@ struct collection {
 	struct ck_env *announced; /* of a group that is not constructed here yet: its creation */
 	size_t more_bytes;        /* after the user's struct in each element: obj_more */
 	size_t more_at;           /* their distance from its struct ck_obj; 0: there are none */
-	struct reduction *latest; /* reduce/: where the next contribution goes, mostly; see there */
 	void *state[CK_PARTS];    /* the parts' state; see part.h */
 };
 
