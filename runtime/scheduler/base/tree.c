@@ -13,15 +13,20 @@ static int leader_of(const struct cmi_job *job, int node, int root)
 	return node == job->node_of[root] ? root : job->first_pe[node];
 }
 
-/* Number of a node in the tree of `root`, and back. */
+/* Number of a node in the tree of `root`, and back. Without a division: each broadcast asks several
+ * times. */
 static int to_tree(const struct cmi_job *job, int node, int root)
 {
-	return (node - job->node_of[root] + job->n_nodes) % job->n_nodes;
+	const int t = node - job->node_of[root];
+
+	return t < 0 ? t + job->n_nodes : t;
 }
 
 static int from_tree(const struct cmi_job *job, int t, int root)
 {
-	return (t + job->node_of[root]) % job->n_nodes;
+	const int node = t + job->node_of[root];
+
+	return node < job->n_nodes ? node : node - job->n_nodes;
 }
 
 int csd_tree_parent_of(const struct pe *pe, int other, int root)
