@@ -17,10 +17,11 @@
  *     ...-array           every rank stands for 100 objects: each writes its own n values, the
  *                         rank adds them up and goes into MPI_Allreduce once; each object reads
  *                         the result. A barrier of 100 objects is one MPI_Barrier.
- *     allreduce-array-called  with --called: each object is a struct that a call through a pointer
- *                         reaches with the result; it hands over its next values by another such
- *                         call. No program whose objects are compiled apart from what runs them
- *                         does with less, so this is the floor of the same by chares.
+ *     ...-array-called    with --called: each object is a struct that a call through a pointer
+ *                         reaches with the result; it hands over its next values (in a barrier:
+ *                         that it has come) by another such call. No program whose objects are
+ *                         compiled apart from what runs them does with less, so this is the floor
+ *                         of the same by chares.
  * There is no line for quiescence, which MPI has not.
  */
 #include "bench_mpi.h"
@@ -45,13 +46,14 @@ struct collectives;
 struct object {
 	int index, round;
 	double *v;
-	void (*result)(struct object *self, const struct collectives *c, const struct series *s);
+	void (*result)(struct object *self, struct collectives *c, const struct series *s);
 };
 
 struct collectives {
 	struct bench_options opt;
 	struct object *object;  /* [per_rank]; NULL: without --called */
-	void (*take)(const struct collectives *c, const struct series *s, const double *v);
+	void (*take)(struct collectives *c, const struct series *s, const double *v);
+	int come;       /* objects of this rank, to a barrier */
 	int rank, ranks, per_rank;
 	double run_us;
 	const char *only;
@@ -85,41 +87,130 @@ static void check_sum(const struct collectives *c, const struct series *s, int r
 		wrong("a sum", bad);
 }
 
-static void add_values(const struct collectives *c, const struct series *s, const double *v)
+/* v[0] is the time, the others are the round's. */
+static void begin_bcast(struct collectives *c, const struct series *s, int round)
 {
-	for (int i = 0; i < s->n; i++)
-		c->mine[i] += v[i];
+	if (c->rank == 0) {
+		write_values(c->result, s->n, round);
+		c->result[0] = bench_now_us();
+	}
+	MPI_Bcast(c->result, s->n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
-static void object_writes(struct object *self, const struct collectives *c, const struct series *s)
+static void check_payload(const struct series *s, const double *v)
+{
+	int bad = 0;
+
+	for (int i = 2; i < s->n; i++)
+		bad += v[i] != v[1] + (i - 1);
+	if (bad)
+		wrong("a broadcast", bad);
+}
+
+/* ---- objects that are called ---- */
+
+static void take_value(struct collectives *c, const struct series *s, const double *v)
+{
+	if (s->op == BARRIER)
+		c->come++;
+	else if (s->op == BCAST)
+		c->mine[0] = *v > c->mine[0] ? *v : c->mine[0];
+	else
+		for (int i = 0; i < s->n; i++)
+			c->mine[i] += v[i];
+}
+
+static void object_comes(struct object *self, struct collectives *c, const struct series *s)
+{
+	self->round++;
+	c->take(c, s, NULL);
+}
+
+static void object_writes(struct object *self, struct collectives *c, const struct series *s)
 {
 	write_values(self->v, s->n, self->index + self->round);
 	c->take(c, s, self->v);
 }
 
-static void object_reads(struct object *self, const struct collectives *c, const struct series *s)
+static void object_reads(struct object *self, struct collectives *c, const struct series *s)
 {
 	check_sum(c, s, self->round++);
 	object_writes(self, c, s);
+}
+
+static void object_hears(struct object *self, struct collectives *c, const struct series *s)
+{
+	double latency;
+
+	check_payload(s, c->result);
+	latency = bench_now_us() - c->result[0];
+	self->round++;
+	c->take(c, s, &latency);
+}
+
+static void call_objects(struct collectives *c, const struct series *s)
+{
+	for (int o = 0; o < s->objects; o++)
+		c->object[o].result(&c->object[o], c, s);
+}
+
+static void objects_begin(struct collectives *c, const struct series *s)
+{
+	for (int o = 0; o < s->objects; o++)
+		c->object[o] = (struct object){ c->rank * s->objects + o, 0, c->values + (size_t)o * s->n,
+						s->op == BARRIER ? object_comes :
+						s->op == BCAST	 ? object_hears :
+								   object_reads };
+}
+
+/* The objects have come before the first round, and come to the next one when it is over. */
+static __attribute__((noinline)) void barrier_called(struct collectives *c, const struct series *s)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+	c->come = 0;
+	call_objects(c, s);
+	if (c->come != s->objects)
+		wrong("a barrier", c->come);
 }
 
 /* The values of the first round are written before it, the next ones when a result is read. */
 static __attribute__((noinline)) void allreduce_called(struct collectives *c,
 						       const struct series *s, int round)
 {
-	if (round == 0) {
-		memset(c->mine, 0, (size_t)s->n * sizeof *c->mine);
-		for (int o = 0; o < s->objects; o++) {
-			c->object[o] = (struct object){ c->rank * s->objects + o, 0,
-							c->values + (size_t)o * s->n, object_reads };
-			object_writes(&c->object[o], c, s);
-		}
-	}
+	memset(c->mine, 0, (round == 0) * (size_t)s->n * sizeof *c->mine);
+	for (int o = 0; round == 0 && o < s->objects; o++)
+		object_writes(&c->object[o], c, s);
 	MPI_Allreduce(c->mine, c->result, s->n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	memset(c->mine, 0, (size_t)s->n * sizeof *c->mine);
-	for (int o = 0; o < s->objects; o++)
-		c->object[o].result(&c->object[o], c, s);
+	call_objects(c, s);
 }
+
+static double bcast_called(struct collectives *c, const struct series *s, int round)
+{
+	double last = 0;
+
+	begin_bcast(c, s, round);
+	c->mine[0] = 0;
+	call_objects(c, s);
+	MPI_Reduce(c->mine, &last, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	return last;
+}
+
+/* Returns the last rank's latency at rank 0, of a broadcast. */
+static double called(struct collectives *c, const struct series *s, int round)
+{
+	if (round == 0)
+		objects_begin(c, s);
+	if (s->op == BCAST)
+		return bcast_called(c, s, round);
+	if (s->op == BARRIER)
+		barrier_called(c, s);
+	else
+		allreduce_called(c, s, round);
+	return 0;
+}
+
+/* ---- without calls ---- */
 
 static __attribute__((noinline)) void allreduce(struct collectives *c, const struct series *s,
 						int round)
@@ -138,24 +229,15 @@ static __attribute__((noinline)) void allreduce(struct collectives *c, const str
 		check_sum(c, s, round);
 }
 
-/* v[0] is the time, the others are the round's. Returns the last rank's latency at rank 0. */
+/* Returns the last rank's latency at rank 0. */
 static double bcast(struct collectives *c, const struct series *s, int round)
 {
-	double *v = c->result, latency = 0, last = 0;
+	double latency = 0, last = 0;
 
-	if (c->rank == 0) {
-		write_values(v, s->n, round);
-		v[0] = bench_now_us();
-	}
-	MPI_Bcast(v, s->n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	begin_bcast(c, s, round);
 	for (int o = 0; o < s->objects; o++) {
-		int bad = 0;
-
-		for (int i = 2; i < s->n; i++)
-			bad += v[i] != v[1] + (i - 1);
-		if (bad)
-			wrong("a broadcast", bad);
-		latency = bench_now_us() - v[0];
+		check_payload(s, c->result);
+		latency = bench_now_us() - c->result[0];
 	}
 	MPI_Reduce(&latency, &last, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	return last;
@@ -169,10 +251,10 @@ static double run(struct collectives *c, const struct series *s, int rounds, dou
 	for (int round = 0; round <= rounds; round++) {
 		double l = 0;
 
-		if (s->op == BARRIER)
+		if (c->object)
+			l = called(c, s, round);
+		else if (s->op == BARRIER)
 			MPI_Barrier(MPI_COMM_WORLD);
-		else if (s->op == ALLREDUCE && c->object && s->objects > 1)
-			allreduce_called(c, s, round);
 		else if (s->op == ALLREDUCE)
 			allreduce(c, s, round);
 		else
@@ -210,7 +292,8 @@ static void report(const struct collectives *c, struct series *s)
 	printf("%s-%s%s-%s %d %.3f us\n", OP[s->op], whom, c->object ? "-called" : "", library, s->n,
 	       s->op == BCAST ? latency : us);
 	if (s->op == BCAST)
-		printf("bcast-acked-%s-%s %d %.3f us\n", whom, library, s->n, us);
+		printf("bcast-acked-%s%s-%s %d %.3f us\n", whom, c->object ? "-called" : "", library, s->n,
+		       us);
 }
 
 static int add(const struct collectives *c, struct series *series, int k, struct series s)
@@ -219,7 +302,7 @@ static int add(const struct collectives *c, struct series *series, int k, struct
 
 	snprintf(name, sizeof name, "%s-%s", OP[s.op], whom_of(&s));
 	if (strncmp(name, c->only, strlen(c->only)) != 0 || (c->doubles >= 0 && c->doubles != s.n) ||
-	    (c->take && !(s.op == ALLREDUCE && s.objects > 1)))
+	    (c->take && s.objects == 1))
 		return k;
 	series[k] = s;
 	return k + 1;
@@ -261,7 +344,7 @@ static void parse(struct collectives *c, int argc, char **argv)
 			i++;
 			c->doubles = (int)bench_number(argv[0], "--doubles", argv[i], 0, N_MOST);
 		} else if (!strcmp(argv[i], "--called")) {
-			c->take = add_values;
+			c->take = take_value;
 		} else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
 			c->only = argv[++i];
 		} else if (!bench_option(&c->opt, argc, argv, &i)) {
