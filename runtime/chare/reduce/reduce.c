@@ -38,13 +38,9 @@ static void contribute_message(struct pe *pe, struct collection *c, struct ck_ob
 
 /* c->latest is the reduction of the last contribution, if it has a value (or none at all), takes no
  * messages, other elements of this PE have yet to contribute, and none comes or goes; else NULL. */
-static void latest_is(struct pe *pe, struct collection *c, struct reduction *r)
+static inline void latest_is(struct collection *c, struct reduction *r)
 {
-	const bool plain = !c->dynamic && !r->how->merge && !ck_kind(pe, c->type)->contribute;
-
-	r->add = r->count == 1 && r->how->one ? r->how->one : r->how->combine;
-	r->barrier = r->op == CkReduction_nop && callback_is_all(&r->cb, c->id);
-	c->latest = plain && r->n_missing && (r->any || !r->bytes) ? r : NULL;
+	c->latest = r->plain && !c->dynamic && r->n_missing && (r->any || !r->bytes) ? r : NULL;
 }
 
 /* obj: the element, or its stub. */
@@ -64,9 +60,15 @@ void contribute(struct pe *pe, struct collection *c, struct ck_obj *obj,
 	else
 		reduction_take(r, c->n_slots, obj->ordinal, in->data);
 	r->n_missing--;
-	latest_is(pe, c, r);
+	latest_is(c, r);
 	if (!r->n_missing)
 		reduction_local(pe, c, r, in_handler);
+}
+
+static inline bool same_terms(const struct reduction *r, size_t count, CkReduction op,
+			      const CkCallback *cb)
+{
+	return r->op == op && r->count == count && callback_same_soon(&r->cb, cb);
 }
 
 /* Most contributions go to the reduction of the one before, in the same terms. */
@@ -74,7 +76,7 @@ static inline bool goes_along(const struct reduction *r, const struct ck_obj *ob
 			      CkReduction op, const CkCallback *cb)
 {
 	return r && r->no == obj->n_contributed && r->n_missing != 1 && !(obj->extra & OBJ_AWAY) &&
-	       r->op == op && r->count == count && callback_same_soon(&r->cb, cb);
+	       same_terms(r, count, op, cb);
 }
 
 /* All calls here are the last thing that happens, so no register has to be saved. */
@@ -124,6 +126,41 @@ static __attribute__((noinline)) void contribute_any(struct ck_obj *obj, const v
 	contribute(pe, c, obj, &in, true);
 }
 
+/* Else, if no reduction is open, it mostly opens one in the terms of the one before. */
+static inline bool opens_again(const struct collection *c, const struct ck_obj *obj, size_t count,
+			       CkReduction op, const CkCallback *cb)
+{
+	const struct reduction *r = reductions_of(c)->kept;
+
+	return r && same_terms(r, count, op, cb) && !(obj->extra & OBJ_AWAY);
+}
+
+static __attribute__((noinline)) void contribute_again(struct ck_obj *obj, const void *data)
+{
+	struct pe *pe = csd_self();
+	struct collection *c = obj->coll;
+	struct reduction *r = reduction_open_again(pe, c, obj->n_contributed);
+
+	r->from_pe = pe->id;
+	r->from_element = true;
+	r->from = obj->index;
+	obj->n_contributed++;
+	reduction_take(r, c->n_slots, obj->ordinal, data);
+	if (--r->n_missing)
+		latest_is(c, r);
+	else
+		reduction_local(pe, c, r, true);
+}
+
+static __attribute__((noinline)) void contribute_first(struct ck_obj *obj, const void *data,
+						      size_t count, CkReduction op, CkCallback cb)
+{
+	if (obj->coll && opens_again(obj->coll, obj, count, op, &cb))
+		contribute_again(obj, data);
+	else
+		contribute_any(obj, data, count, op, cb);
+}
+
 void CkContribute(void *self, const void *data, size_t count, CkReduction op, CkCallback cb)
 {
 	struct ck_obj *obj = obj_of(self);
@@ -133,12 +170,18 @@ void CkContribute(void *self, const void *data, size_t count, CkReduction op, Ck
 	if (CSD_LIKELY(goes_along(r, obj, count, op, &cb)))
 		go_along(r, obj, data);
 	else
-		contribute_any(obj, data, count, op, cb);
+		contribute_first(obj, data, count, op, cb);
 }
 
 void CkGen_barrier(void *self, const CkCallback *cb)
 {
-	CkContribute(self, NULL, 0, CkReduction_nop, *cb);
+	struct ck_obj *obj = obj_of(self);
+	const struct collection *c = obj->coll;
+
+	if (CSD_LIKELY(c && !c->latest && opens_again(c, obj, 0, CkReduction_nop, cb)))
+		contribute_again(obj, NULL);
+	else
+		CkContribute(self, NULL, 0, CkReduction_nop, *cb);
 }
 
 /* An element with a seat here has contributed while it was away. */
@@ -174,6 +217,7 @@ static void reduce_coll_fini(struct pe *pe, struct collection *c)
 	struct reduce_coll *all = reductions_of(c);
 
 	reductions_close(pe, &all->open);
+	reductions_close(pe, &all->kept);
 	free(all->tree.children);
 	free(all->ahead);
 	free(all->child);

@@ -115,6 +115,11 @@ struct ck_env *reducer_merge(struct pe *pe, const struct reducer *how, struct pi
 
 enum { REDUCTION_WAITS = 0xff };  /* `stage` before this PE's share is complete */
 
+/* A spare record keeps its memory for waiting contributions up to this size. That is enough for a
+ * scan of 1000 elements, which have a value and a callback each; the 8 MB of a single reduction of
+ * matrices are freed. */
+enum { STASH_KEEP_BYTES = 72 * 1024, PIECES_KEEP = STASH_KEEP_BYTES / sizeof(struct piece) };
+
 /** One reduction of a collection or a section, or one scan, on one PE. The record lives from the
  * first contribution or message until the PE's share is done and, if elements of this PE get the
  * result, until it is delivered. */
@@ -123,13 +128,13 @@ struct reduction {
 				   * records */
 	uint32_t no;
 	CkReduction op;
-	bool barrier;             /* as in CkGenSum; set while this is the collection's `latest` */
+	bool barrier;             /* as in CkGenSum */
 	uint64_t n_missing;       /* contributions that this PE's elements have yet to make */
 	CkCallback cb;
 	uint64_t count;           /* 0 for messages */
 	const struct reducer *how;
 	size_t bytes;             /* of one contribution; 0 for messages */
-	/* how->one or how->combine; set with `barrier`. NULL: neither */
+	/* how->one or how->combine; NULL: neither. Not set in sections' reductions and in scans. */
 	void (*add)(void *restrict acc, const void *restrict in, size_t n, bool in_first);
 	/* reduction_open clears the fields from here to the next mark. They are adjacent, so a few wide
 	 * stores do it. */
@@ -138,13 +143,15 @@ struct reduction {
 	uint64_t n_in_order, n_stashed; /* ordered: combined so far; waiting in `stash` */
 	int n_children_in;        /* tree: children whose partial result has arrived; scan: PEs whose sums
 				   * have arrived */
-	bool exchanged;           /* the route: an exchange; else the tree */
-	bool awaited;             /* elements of this PE get the result */
 	bool done;                /* acc is the result; it waits for earlier results */
 	bool any;                 /* acc has a value */
 	bool local_done;          /* nothing is missing, and everything that depends on that has been
 				   * done */
-	/* The end of the cleared fields. */
+	/* The end of the cleared fields. Of the terms, and of all reductions in the same terms: */
+	bool exchanged;           /* the route: an exchange; else the tree */
+	bool awaited;             /* elements of this PE get the result */
+	bool plain;               /* values, and nobody looks at the contributions */
+	bool fits;                /* the result is what the entry takes; else it is compared at the end */
 	uint8_t stage;            /* exchange, scan: the stage whose message comes next */
 	char *stash;              /* n_slots flags, then space for each element's values; a scan's are in
 				   * scan.c. A spare record keeps it */
@@ -201,6 +208,29 @@ static inline struct reduction *reduction_at(struct reduction *list, uint32_t no
 /** Open a reduction with these terms. The caller sets n_missing. */
 struct reduction *reduction_open(struct pe *pe, struct reduction **list, uint32_t no,
 				 const struct contributed *in);
+static inline void reduction_opened_by(struct reduction *r, const struct contributed *in)
+{
+	r->from_pe = in->pe;
+	if ((r->from_element = in->index))
+		r->from = *in->index;
+}
+/** What differs between two reductions in the same terms. */
+static inline void reduction_begin(struct reduction *r, uint32_t no)
+{
+	r->no = no;
+	r->acc = NULL;
+	r->early = NULL;
+	r->n_in_order = r->n_stashed = 0;
+	r->n_children_in = 0;
+	r->done = r->any = r->local_done = false;
+	r->stage = REDUCTION_WAITS;
+}
+/** Whether r holds anything that a spare record does not keep. */
+static inline bool reduction_has_extras(const struct reduction *r)
+{
+	return (uintptr_t)r->early | r->n_pieces | (r->cap_pieces > PIECES_KEEP) |
+	       (r->cap_stash > STASH_KEEP_BYTES);
+}
 /** Remove r from its list and free it, including a result. */
 void reduction_close(struct pe *pe, struct reduction **list, struct reduction *r);
 /** The same for all of a list. */

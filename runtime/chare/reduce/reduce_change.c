@@ -108,6 +108,7 @@ void reductions_dynamic(struct pe *pe, struct collection *c)
 {
 	reductions_of(c)->n_done = reductions_of(c)->next_no;
 	c->latest = NULL;
+	reduction_drop_kept(pe, c);
 	for (struct reduction *r = reductions_of(c)->open; r; r = r->next)
 		reduction_unorder(pe, c, r);
 }
@@ -179,6 +180,7 @@ void reductions_reseated(struct pe *pe, struct collection *c, const struct place
 {
 	struct reduce_coll *all = reductions_of(c);
 
+	reduction_drop_kept(pe, c);
 	all->counted = all->said_empty = false;
 	free(all->folds);
 	all->folds = NULL;

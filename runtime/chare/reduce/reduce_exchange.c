@@ -266,7 +266,8 @@ static void send_back(struct pe *pe, struct collection *c, struct reduction *r, 
 }
 
 /* Begin a stage. True: it was the last, so there is nothing to wait for. */
-static bool enter(struct pe *pe, struct collection *c, struct reduction *r, int stage)
+static inline __attribute__((always_inline)) bool enter(struct pe *pe, struct collection *c,
+							struct reduction *r, int stage)
 {
 	const struct exchange_place *at = &reduce_of(pe)->place;
 
@@ -347,6 +348,13 @@ static __attribute__((noinline)) struct reduction *open_or_abort(struct pe *pe,
 	return r;
 }
 
+/* Compare field by field; a whole callback is built only for an error message. */
+static inline bool in_terms(const struct reduction *r, const struct ck_env *env)
+{
+	return r->op == env->swap.op && r->count == env->swap.count && r->cb.entry == env->swap.entry &&
+	       callback_refnum(&r->cb) == env->swap.refnum;
+}
+
 /* Our share in that reduction is over, so it went up the tree: this PE's elements disagree with the
  * sender's. PE 0, or a PE on the path to it, still waits for the partial result that the sender
  * should have sent there, and can name both sides. */
@@ -390,9 +398,7 @@ void exchange_arrived(struct pe *pe, struct cmi_msg *m)
 	}
 	struct reduction *r = reduction_find(c, env->swap.no);
 
-	/* Compare field by field; a whole callback is built only for an error message. */
-	if (CSD_UNLIKELY(r && !(r->exchanged && r->op == env->swap.op && r->count == env->swap.count &&
-				r->cb.entry == env->swap.entry && callback_refnum(&r->cb) == env->swap.refnum)))
+	if (CSD_UNLIKELY(r && !(r->exchanged && in_terms(r, env))))
 		r = open_or_abort(pe, c, env);
 	if (CSD_LIKELY(r && r->stage == env->swap.stage))
 		exchange_go_on(pe, c, r, env, false);

@@ -43,6 +43,9 @@ enum child_state { CHILD_UNKNOWN, CHILD_FULL, CHILD_EMPTY };
 /** Of a collection on a PE. */
 struct reduce_coll {
 	struct reduction *open;   /* by number */
+	/* The record of the last one, for the next, which mostly has the same terms. Only if elements do
+	 * not come or go, and while no reduction is open. NULL: none. */
+	struct reduction *kept;
 	uint32_t next_no;         /* of the first reduction whose share this PE has not completed */
 	struct reduce_tree tree;  /* PE 0's, restricted to PEs with elements; see counted */
 	uint8_t *folds;           /* [exchange_place.n_folds]: enum fold_state; NULL: not known yet */
@@ -122,8 +125,22 @@ static inline struct reduction *reduction_join(struct pe *pe, struct collection 
 
 	return CSD_LIKELY(r && reduction_agrees(r, in)) ? r : reduction_open_or_disagree(pe, c, no, in);
 }
+/** r is over, and its result is not in it any more. */
+void reduction_over(struct pe *pe, struct collection *c, struct reduction *r);
+/** The same of c->kept, if it is not to be opened again. */
+void reduction_drop_kept(struct pe *pe, struct collection *c);
+/** Open c->kept again: the terms are the same. */
+struct reduction *reduction_open_again(struct pe *pe, struct collection *c, uint32_t no);
 /** All elements of this PE have contributed. */
-void reduction_settle(struct pe *pe, struct collection *c, struct reduction *r);
+void reduction_settle_dynamic(struct pe *pe, struct collection *c, struct reduction *r);
+static inline void reduction_settle(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	r->local_done = true;
+	if ((int32_t)(r->no - reductions_of(c)->next_no) >= 0)
+		reductions_of(c)->next_no = r->no + 1;
+	if (CSD_UNLIKELY(c->dynamic))
+		reduction_settle_dynamic(pe, c, r);
+}
 /** Whether this PE's share is complete. */
 bool reduction_is_done(const struct collection *c, uint32_t no);
 /** This PE has learnt of a reduction: tell the children that would not learn of it otherwise. */

@@ -100,13 +100,8 @@ void reduction_tell_below(struct pe *pe, struct collection *c, const struct redu
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-void reduction_settle(struct pe *pe, struct collection *c, struct reduction *r)
+void reduction_settle_dynamic(struct pe *pe, struct collection *c, struct reduction *r)
 {
-	r->local_done = true;
-	if ((int32_t)(r->no - reductions_of(c)->next_no) >= 0)
-		reductions_of(c)->next_no = r->no + 1;
-	if (CSD_LIKELY(!c->dynamic))
-		return;
 	if (r->exchanged) /* on the tree they are combined with the children's */
 		reduction_absorb_pieces(pe, r);
 	note_done(c, r->no);
@@ -123,6 +118,71 @@ static void open_dynamic(struct pe *pe, struct collection *c, struct reduction *
 	reduction_tell_below(pe, c, r);
 }
 
+/* Whether the result is what the entry takes, so that nothing needs to be compared or converted
+ * when it comes. */
+static bool result_fits(const struct collection *c, const struct reduction *r)
+{
+	if (!callback_is_all(&r->cb, c->id) || r->cb.entry >= c->type->n_entries)
+		return false;
+	const CkGenEntry *e = &c->type->entries[r->cb.entry];
+
+	return e->reduced && (e->want == CK_NOTYPE ||
+			      (e->want == r->how->type && (e->want_array || e->want_count == r->count)));
+}
+
+static void know_terms(struct pe *pe, const struct collection *c, struct reduction *r)
+{
+	r->exchanged = exchange_fits(c, r);
+	r->plain = !r->how->merge && !ck_kind(pe, c->type)->contribute;
+	r->fits = r->exchanged && result_fits(c, r);
+	r->barrier = r->op == CkReduction_nop && callback_is_all(&r->cb, c->id);
+	r->add = r->count == 1 && r->how->one ? r->how->one : r->how->combine;
+}
+
+/* An exchange without values needs the accumulator only after it has sent its message. */
+static inline void wait_for_members(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	r->n_missing = c->n_local;
+	if (r->bytes || !(r->exchanged || r->how->merge))
+		reduction_make_acc(pe, r);
+	if (CSD_UNLIKELY(c->dynamic))
+		open_dynamic(pe, c, r);
+	if (CSD_UNLIKELY(!r->n_missing))
+		reduction_settle(pe, c, r);
+}
+
+/* The terms are the same, and the elements: so the route is, and who gets the result. */
+struct reduction *reduction_open_again(struct pe *pe, struct collection *c, uint32_t no)
+{
+	struct reduction *r = reductions_of(c)->kept;
+
+	reductions_of(c)->kept = NULL;
+	reductions_of(c)->open = r;
+	r->next = NULL;
+	reduction_begin(r, no);
+	wait_for_members(pe, c, r);
+	return r;
+}
+
+void reduction_drop_kept(struct pe *pe, struct collection *c)
+{
+	if (reductions_of(c)->kept)
+		reduction_close(pe, &reductions_of(c)->kept, reductions_of(c)->kept);
+}
+
+void reduction_over(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	struct reduce_coll *all = reductions_of(c);
+
+	if (CSD_LIKELY(all->open == r && !r->next && r->plain && !c->dynamic && !c->sparse &&
+		       !reduction_has_extras(r))) {
+		all->open = NULL;
+		all->kept = r;
+	} else {
+		reduction_close(pe, &all->open, r);
+	}
+}
+
 struct reduction *reduction_open_or_disagree(struct pe *pe, struct collection *c, uint32_t no,
 					     const struct contributed *in)
 {
@@ -130,20 +190,19 @@ struct reduction *reduction_open_or_disagree(struct pe *pe, struct collection *c
 
 	if (r)
 		reduction_disagree(pe, r, in, c->type, "elements of");
+	if ((r = reductions_of(c)->kept) && reduction_agrees(r, in)) {
+		r = reduction_open_again(pe, c, no);
+		reduction_opened_by(r, in);
+		return r;
+	}
+	reduction_drop_kept(pe, c);
 	r = reduction_open(pe, &reductions_of(c)->open, no, in);
 
 	result_check(pe, in, c->type);
-	r->exchanged = exchange_fits(c, r);
+	know_terms(pe, c, r);
 	r->awaited = callback_is_all(in->cb, c->id) ? c->n_local > 0 && !c->sparse
 						    : result_comes_here(pe, c, in->cb);
-	r->n_missing = c->n_local;
-	/* An exchange without values needs the accumulator only after it has sent its message. */
-	if (r->bytes || !(r->exchanged || r->how->merge))
-		reduction_make_acc(pe, r);
-	if (CSD_UNLIKELY(c->dynamic))
-		open_dynamic(pe, c, r);
-	if (!r->n_missing)
-		reduction_settle(pe, c, r);
+	wait_for_members(pe, c, r);
 	return r;
 }
 

@@ -113,7 +113,7 @@ static void pass_up(struct pe *pe, struct collection *c, struct reduction *r, bo
 	env->head.handler = ck_handler(pe, PART_REDUCE, H_REDUCE);
 	csd_send(pe, t->parent, &env->head);
 	if (!r->awaited)
-		reduction_close(pe, &reductions_of(c)->open, r);
+		reduction_over(pe, c, r);
 }
 
 /* Our elements or a child have contributed. In a sparse array partial results are sent in the order

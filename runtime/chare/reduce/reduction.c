@@ -16,11 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A spare record keeps its memory for waiting contributions up to this size. That is enough for a
- * scan of 1000 elements, which have a value and a callback each; the 8 MB of a single reduction of
- * matrices are freed. */
-enum { STASH_KEEP_BYTES = 72 * 1024, PIECES_KEEP = STASH_KEEP_BYTES / sizeof(struct piece) };
-
 /* ---- records ------------------------------------------------------------------------------ */
 
 /* Take a record from the PE's spare ones, so that a barrier allocates nothing. */
@@ -64,8 +59,7 @@ void reduction_close(struct pe *pe, struct reduction **list, struct reduction *r
 	while (*list != r)
 		list = &(*list)->next;
 	*list = r->next;
-	if (CSD_UNLIKELY((uintptr_t)r->early | r->n_pieces | (r->cap_pieces > PIECES_KEEP) |
-			 (r->cap_stash > STASH_KEEP_BYTES)))
+	if (CSD_UNLIKELY(reduction_has_extras(r)))
 		free_extras(pe, r);
 	if (r->acc)
 		csd_msg_free(pe, &r->acc->head);
@@ -106,21 +100,14 @@ struct reduction *reduction_open(struct pe *pe, struct reduction **list, uint32_
 {
 	struct reduction *r = reduction_new(pe), **at = reduction_place(list, no);
 
-	r->no = no;
+	reduction_begin(r, no);
 	r->op = in->op;
 	r->how = in->how;
 	r->count = in->count;
 	r->bytes = in->count * in->how->value_bytes;
 	r->cb = *in->cb;
-	r->acc = NULL;
-	r->early = NULL;
-	r->n_in_order = r->n_stashed = 0;
-	r->n_children_in = 0;
-	r->exchanged = r->awaited = r->done = r->any = r->local_done = false;
-	r->stage = REDUCTION_WAITS;
-	r->from_pe = in->pe;
-	if ((r->from_element = in->index))
-		r->from = *in->index;
+	r->exchanged = r->awaited = r->plain = r->fits = r->barrier = false;
+	reduction_opened_by(r, in);
 	r->next = *at;
 	return *at = r;
 }

@@ -82,7 +82,7 @@ static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, b
 		struct ck_env *env = r->acc;
 
 		r->acc = NULL;
-		reduction_close(pe, &reductions_of(c)->open, r);
+		reduction_over(pe, c, r);
 		if (in_handler || reductions_of(c)->n_due)
 			queue_up(pe, c, env);
 		else
@@ -90,10 +90,22 @@ static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, b
 	}
 }
 
-static void address_result(struct collection *c, struct reduction *r)
+/* The usual result: of the only reduction that is open, and what the entry takes. */
+static void hand_out_alone(struct pe *pe, struct collection *c, struct reduction *r)
 {
 	struct ck_env *env = r->acc;
 
+	r->acc = NULL;
+	reduction_over(pe, c, r);
+	deliver_result(pe, c, env);
+}
+
+/* Who asks later whether the message came from another process needs to know that it did not. */
+static void address_result(struct pe *pe, struct collection *c, struct reduction *r)
+{
+	struct ck_env *env = r->acc;
+
+	env->head.src_pe = pe->id;
 	env->coll = c->id;
 	env->call = r->cb.entry;
 	env->flags = CK_CALL_REDUCED;
@@ -107,8 +119,12 @@ void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool
 		reduction_close(pe, &reductions_of(c)->open, r);
 		return;
 	}
-	address_result(c, r);
-	hand_out(pe, c, r, in_handler);
+	address_result(pe, c, r);
+	if (CSD_LIKELY(r->fits && !in_handler && !reductions_of(c)->n_due && reductions_of(c)->open == r &&
+		       !r->next))
+		hand_out_alone(pe, c, r);
+	else
+		hand_out(pe, c, r, in_handler);
 }
 
 /* ---- from PE 0 to the target ----------------------------------------------------------------- */
@@ -119,7 +135,7 @@ static void send_own(struct pe *pe, struct collection *c, struct reduction *r, b
 {
 	struct ck_env *env = r->acc;
 
-	address_result(c, r);
+	address_result(pe, c, r);
 	env->root = pe->id;
 	env->head.handler = ck_handler(pe, PART_REDUCE, H_RESULT);
 	((CkReductionMsg *)payload_of(env))->no = r->no;
@@ -133,7 +149,7 @@ static void send_own(struct pe *pe, struct collection *c, struct reduction *r, b
 		r->acc = NULL;
 		csd_send(pe, home_of_element(pe, c, env->place), &env->head);
 	}
-	reduction_close(pe, &reductions_of(c)->open, r);
+	reduction_over(pe, c, r);
 }
 
 /* PE 0 has the result. */
@@ -147,7 +163,7 @@ void result_send(struct pe *pe, struct collection *c, struct reduction *r, bool 
 	CkCallback cb = r->cb;
 
 	r->acc = NULL;
-	reduction_close(pe, &reductions_of(c)->open, r);
+	reduction_over(pe, c, r);
 	callback_send(pe, &cb, env);
 }
 
