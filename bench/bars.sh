@@ -44,8 +44,8 @@ fine-section-instructions 134
 fine-calls-instructions 610
 fine-count-instructions 800
 fine-set-instructions 675
-array-barrier-instructions 72
-array-allreduce-instructions 198
-array-bcast-instructions 153
+array-barrier-instructions 70
+array-allreduce-instructions 196
+array-bcast-instructions 151
 array-sync-instructions 396
 END

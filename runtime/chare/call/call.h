@@ -142,7 +142,8 @@ void deliver_one(struct pe *pe, struct collection *c, struct ck_env *env);
 /** Deliver a call to all elements of this PE, or to the n elements of objs; NULL in objs is
  * skipped. */
 void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env);
-/** The same for a result that was made here, whose values are known to be what the entry takes. */
+/** A result that was made here, and whose values are what the entry takes: to all elements, or to
+ * one of this PE. */
 void deliver_result(struct pe *pe, struct collection *c, struct ck_env *env);
 void deliver_some(struct pe *pe, struct collection *c, struct ck_obj **objs, uint64_t n,
 		  struct ck_env *env);

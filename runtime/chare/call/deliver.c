@@ -563,11 +563,13 @@ CkGenCall deliver_simply(struct pe *pe, const struct collection *c, struct ck_en
 	return needs_handler_only(pe, c, env) ? checked_call(pe, c, env) : NULL;
 }
 
-/* The message stays the caller's. */
+/* The message stays the caller's, which has written down the entry: whoever runs another one inside
+ * the handler restores that. */
 static inline void lend_to(struct ck_pe *ck, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
 	ck->shared = true;
-	ck->now = (struct ck_running){ obj, env, env->entry };
+	ck->now.obj = obj;
+	ck->now.env = env;
 	call(self_of(obj), payload_of(env));
 }
 
@@ -579,16 +581,18 @@ static inline void lent_no_more(struct pe *pe)
 
 void deliver_next(struct pe *pe, struct ck_obj *obj, struct ck_env *env, CkGenCall call)
 {
+	ck_of(pe)->now.entry = env->entry;
 	lend_to(ck_of(pe), obj, env, call);
 	lent_no_more(pe);
 	if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
 		call_node_of(pe->node)->behind(pe, obj);
 }
 
-static __attribute__((noinline)) void behind_lent(struct pe *pe, struct ck_obj *obj)
+static __attribute__((noinline)) void behind_lent(struct pe *pe, struct ck_obj *obj, uint32_t entry)
 {
 	lent_no_more(pe);
 	call_node_of(pe->node)->behind(pe, obj);
+	ck_of(pe)->now.entry = entry;
 }
 
 /* The same for each, without asking again. Between two handlers nothing else happens, so the end of
@@ -602,6 +606,7 @@ static __attribute__((noinline)) void run_shared(struct pe *pe, struct collectio
 	struct ck_pe *const ck = ck_of(pe);
 
 	call_coll_of(c)->walks++;
+	ck->now.entry = env->entry;
 	while (objs < end) {
 		struct ck_obj *obj = *objs++;
 
@@ -609,7 +614,7 @@ static __attribute__((noinline)) void run_shared(struct pe *pe, struct collectio
 			continue;
 		lend_to(ck, obj, env, call);
 		if (CSD_UNLIKELY(obj->extra & OBJ_EXTRA))
-			behind_lent(pe, obj);
+			behind_lent(pe, obj, env->entry);
 	}
 	lent_no_more(pe);
 	call_coll_of(c)->walks--;
@@ -739,11 +744,16 @@ void deliver_all(struct pe *pe, struct collection *c, struct ck_env *env)
 
 void deliver_result(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	if (c->n_here == 1 && env->entry < c->n_entries &&
+	const bool all = env->place == UINT64_MAX;
+	const uint64_t at = all ? c->n_here - 1 : env->place - c->first; /* all: 0, if it is alone */
+
+	if (at < (all ? 1 : c->n_here) && env->entry < c->n_entries &&
 	    !(c->entries[env->entry].flags & CKGEN_SPECIAL) && CSD_LIKELY(!pe->node->check))
-		run_and_free(pe, c->elems[0], env->entry, c->entries[env->entry].reduced, env);
-	else
+		run_and_free(pe, c->elems[at], env->entry, c->entries[env->entry].reduced, env);
+	else if (all)
 		deliver_all(pe, c, env);
+	else
+		deliver_one(pe, c, env);
 }
 
 /* Elements can be inserted into arrays only. Returns whether some of this PE do not get it like the

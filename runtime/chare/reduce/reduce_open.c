@@ -122,7 +122,8 @@ static void open_dynamic(struct pe *pe, struct collection *c, struct reduction *
  * when it comes. */
 static bool result_fits(const struct collection *c, const struct reduction *r)
 {
-	if (!callback_is_all(&r->cb, c->id) || r->cb.entry >= c->type->n_entries)
+	if (!(callback_is_all(&r->cb, c->id) || callback_is_element(&r->cb, c->id)) ||
+	    r->cb.entry >= c->type->n_entries)
 		return false;
 	const CkGenEntry *e = &c->type->entries[r->cb.entry];
 
@@ -134,7 +135,7 @@ static void know_terms(struct pe *pe, const struct collection *c, struct reducti
 {
 	r->exchanged = exchange_fits(c, r);
 	r->plain = !r->how->merge && !ck_kind(pe, c->type)->contribute;
-	r->fits = r->exchanged && result_fits(c, r);
+	r->fits = r->plain && result_fits(c, r);
 	r->barrier = r->op == CkReduction_nop && callback_is_all(&r->cb, c->id);
 	r->add = r->count == 1 && r->how->one ? r->how->one : r->how->combine;
 }

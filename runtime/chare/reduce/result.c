@@ -90,11 +90,17 @@ static void hand_out(struct pe *pe, struct collection *c, struct reduction *r, b
 	}
 }
 
-/* The usual result: of the only reduction that is open, and what the entry takes. */
-static void hand_out_alone(struct pe *pe, struct collection *c, struct reduction *r)
+/* Mostly it is of the only reduction that is open, and what the entry takes. */
+static inline void hand_out_soon(struct pe *pe, struct collection *c, struct reduction *r,
+				 bool in_handler)
 {
+	const struct reduce_coll *all = reductions_of(c);
 	struct ck_env *env = r->acc;
 
+	if (CSD_UNLIKELY(!r->fits || in_handler || all->n_due || all->open != r || r->next)) {
+		hand_out(pe, c, r, in_handler);
+		return;
+	}
 	r->acc = NULL;
 	reduction_over(pe, c, r);
 	deliver_result(pe, c, env);
@@ -120,11 +126,7 @@ void result_known(struct pe *pe, struct collection *c, struct reduction *r, bool
 		return;
 	}
 	address_result(pe, c, r);
-	if (CSD_LIKELY(r->fits && !in_handler && !reductions_of(c)->n_due && reductions_of(c)->open == r &&
-		       !r->next))
-		hand_out_alone(pe, c, r);
-	else
-		hand_out(pe, c, r, in_handler);
+	hand_out_soon(pe, c, r, in_handler);
 }
 
 /* ---- from PE 0 to the target ----------------------------------------------------------------- */
@@ -142,7 +144,7 @@ static void send_own(struct pe *pe, struct collection *c, struct reduction *r, b
 	if (env->place == ALL)
 		bcast_forward(pe, env);
 	if (r->awaited) {
-		hand_out(pe, c, r, in_handler);
+		hand_out_soon(pe, c, r, in_handler);
 		return;
 	}
 	if (env->place != ALL) {
