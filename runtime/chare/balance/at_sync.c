@@ -25,6 +25,7 @@
  * distinguishes them.
  */
 #include "balance_int.h"
+#include "../settle/settle.h"
 #include "../../machine/tools/cmi_ticks.h"
 
 void sync_check_soon(struct pe *pe, struct collection *c)
@@ -190,7 +191,7 @@ static void poked(struct pe *pe, struct collection *c, uint32_t round)
 		nobody_there(pe, c);
 }
 
-static void all_there(struct pe *pe, struct collection *c, const struct sync_sums *all)
+static void go_on(struct pe *pe, struct collection *c, const struct sync_sums *all)
 {
 	const struct balance_node *b = balance_of(pe->node);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
@@ -200,8 +201,28 @@ static void all_there(struct pe *pe, struct collection *c, const struct sync_sum
 		step_begins(pe, sync_of(c));
 		step_start(pe, c, all->alone);
 	} else {
-		sync_tell_all(pe, c, SYNC_RESUME, choose_measuring(&sync_of(c)->choice, looks));
+		sync_tell_all(pe, c, SYNC_RESUME, b->name ? choose_measuring(&sync_of(c)->choice, looks) :
+					  MEASURE_OFF);
 	}
+}
+
+/* A checkpoint that is due is taken while all elements wait. */
+static void all_there(struct pe *pe, struct collection *c, const struct sync_sums *all)
+{
+	CkCallback then = callback_make(CB_SYNC);
+
+	then.id = c->id;
+	sync_of(c)->all = *all;
+	if (!settle_waits(pe, &then))
+		go_on(pe, c, all);
+}
+
+void sync_goes_on(struct pe *pe, const CkCallback *cb, struct ck_env *env)
+{
+	struct collection *c = coll_get(pe, cb->id);
+
+	csd_msg_free(pe, &env->head);
+	go_on(pe, c, &sync_of(c)->all);
 }
 
 static void decide(struct pe *pe, struct collection *c, const struct sync_sums *all)
@@ -487,14 +508,16 @@ static void first_known(struct pe *pe, struct collection *c)
 
 void sync_constructed(struct pe *pe, struct collection *c)
 {
-	if (!balance_is_on(pe))
-		return;
-	observe_coll(pe, c);
+	const bool balances = balance_is_on(pe);
+
+	if (balances)
+		observe_coll(pe, c);
 	if (!coll_syncs(c))
 		return;
-	if (!sync_of(c)->known)
+	sync_of(c)->unmeasured |= !balances;
+	if (balances && !sync_of(c)->known)
 		first_known(pe, c);
-	if (balance_of(pe->node)->strategy->wants & CK_LB_EDGES)
+	if (balances && balance_of(pe->node)->strategy->wants & CK_LB_EDGES)
 		edges_want(c);
 	open_wave(sync_of(c), 0);
 	sync_check_soon(pe, c);

@@ -42,7 +42,8 @@ static inline void balance_count(struct pe *pe, int what, uint64_t n)
 /** Whether elements are measured and move. A job of one PE has nothing to balance. */
 static inline bool balance_is_on(const struct pe *pe)
 {
-	return ck_node_of(pe->node)->parts[PART_BALANCE] && pe->node->job->n_pes > 1;
+	return ck_node_of(pe->node)->parts[PART_BALANCE] && balance_of(pe->node)->name &&
+	       pe->node->job->n_pes > 1;
 }
 
 /* ---- of an element --------------------------------------------------------------------------- */
@@ -315,6 +316,7 @@ struct sync_coll {
 	bool have_before, idle;   /* idle: there are no elements; no PE is asked */
 	uint64_t done_before;
 	struct wave_pause pause;
+	struct sync_sums all;     /* of the sync that goes on next */
 	/* A step. */
 	struct step *step;        /* ours; NULL: none is under way */
 	/* PE 0, of a step. */
@@ -426,5 +428,9 @@ void step_free(struct sync_coll *s);
 void step_describe(struct collection *c, struct csd_thing what, struct csd_told *to);
 /** The error of a message of the step, or NULL. */
 const char *step_misfit(struct pe *pe, const struct sync_msg *m);
+
+/* at_sync.c */
+/** CB_SYNC: a checkpoint has been taken between the last CkAtSync and what follows. */
+void sync_goes_on(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 
 #endif

@@ -6,6 +6,7 @@
 #include "balance_int.h"
 #include "../create/place_watch.h"
 #include "../core/shape.h"
+#include "../../machine/base/cmi_env.h"
 
 /* ---- CK_STATS -------------------------------------------------------------------------------- */
 
@@ -44,6 +45,7 @@ static int balance_node_start(struct node *node)
 {
 	if (!choose_read(balance_of(node)))
 		return CK_PART_OFF;
+	ck_node_of(node)->lone_syncs = cmi_env_text("CK_CHECKPOINT") != NULL;
 	balance_name_counts(node);
 	measure_node_start(node);
 	place_join(node, PART_BALANCE, &watch);
@@ -89,6 +91,8 @@ static const struct ck_handler handlers[] = {
 
 static const struct ck_callback_kind callbacks[] = {
 	{ .kind = CB_AT_REST, .names = CK_NAMES_UNSENT, .send = step_at_rest,
+	  .describe = step_describe_rest },
+	{ .kind = CB_SYNC, .names = CK_NAMES_UNSENT, .send = sync_goes_on,
 	  .describe = step_describe_rest },
 };
 

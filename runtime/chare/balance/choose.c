@@ -44,7 +44,7 @@ bool choose_read(struct balance_node *b)
 	b->sync_ms = cmi_env_number("CK_SYNC_MS", SYNC_MS, 0, SYNC_MS_MOST);
 	b->name = name && strcmp(name, "off") != 0 ? name : NULL;
 	b->automatic = b->name && strcmp(b->name, "auto") == 0;
-	return b->name != NULL;
+	return b->name || cmi_env_text("CK_CHECKPOINT");
 }
 
 _Noreturn static void refuse_name(const struct lb_table *t, const char *name)
@@ -94,6 +94,8 @@ void choose_strategy(struct node *node)
 	const struct lb_table *t = &b->strategies;
 	const char *why;
 
+	if (!b->name) /* the syncs are for checkpoints */
+		return;
 	b->strategy = lb_strategy_find(t, b->automatic ? "greedy" : b->name);
 	if (!b->strategy)
 		refuse_name(t, b->name);
@@ -109,7 +111,7 @@ bool choose_looks(const struct balance_node *b, struct choice *ch, uint32_t roun
 		ch->rest--;
 		return false;
 	}
-	return (round + UINT64_C(1)) % b->period == 0;
+	return b->name && (round + UINT64_C(1)) % b->period == 0;
 }
 
 enum measuring choose_measuring(const struct choice *ch, bool looked)

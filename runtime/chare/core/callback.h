@@ -22,6 +22,7 @@ enum callback_kind {
 	CB_FENCE,                 /* settle/: CB_MARKED is converted to it */
 	CB_AT_REST,               /* balance/: only calls that are held back are under way */
 	CB_AT_SAVE,               /* save/: as the program's own, but before them */
+	CB_SYNC,                  /* balance/: a sync goes on after a checkpoint */
 	CB_MARKED = 0x80,         /* added to another kind: fires when the fence is over */
 };
 

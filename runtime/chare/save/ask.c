@@ -110,24 +110,32 @@ void save_prepared(struct pe *pe)
 
 void save_give_up(struct pe *pe, int status)
 {
+	when_thawed(pe);
 	if (save_is_on_disk(pe))
 		disk_abandon(pe, status);
 	else
 		save_over(pe, status);
 }
 
-void save_asked(struct pe *pe, const struct save_msg *m)
+void save_wish(struct pe *pe, const char *dir, const CkCallback *done)
 {
-	const struct save_ask *ask = (const struct save_ask *)(const void *)m->more;
 	struct save_pe *s = save_of(pe);
-	const size_t bytes = sizeof *ask + strlen(ask->dir) + 1;
+	const size_t bytes = strlen(dir) + 1;
 	struct save_wish *w = cmi_alloc(sizeof *w + bytes, "a request for a checkpoint");
 
 	w->next = NULL;
-	memcpy(&w->ask, ask, bytes);
+	w->ask.done = *done;
+	memcpy(w->ask.dir, dir, bytes);
 	*(s->last ? s->last : &s->wishes) = w;
 	s->last = &w->next;
 	begin(pe);
+}
+
+void save_asked(struct pe *pe, const struct save_msg *m)
+{
+	const struct save_ask *ask = (const struct save_ask *)(const void *)m->more;
+
+	save_wish(pe, ask->dir, &ask->done);
 }
 
 void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
@@ -171,6 +179,8 @@ void save_wishes_free(struct pe *pe)
 		save_of(pe)->wishes = w->next;
 		free(w);
 	}
+	free(save_of(pe)->thens);
+	free(save_of(pe)->asked);
 }
 
 struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb)

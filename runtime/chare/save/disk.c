@@ -37,7 +37,6 @@ struct disk {
 	uint64_t sequence;         /* of the checkpoint under way */
 	int n_written;             /* nodes that have answered */
 	bool failed;               /* one of them could not */
-	bool open;                 /* the folder is there, and not committed */
 };
 
 static struct disk *disk_of(struct pe *pe)
@@ -106,11 +105,12 @@ static bool make_folder(void *arg, struct image_why *why)
 
 static void folder_made(struct pe *pe, bool ok)
 {
-	disk_of(pe)->open = ok;
-	if (ok)
+	if (ok) {
 		save_prepared(pe);
-	else
-		save_over(pe, CK_CHECKPOINT_FAILURE);
+		return;
+	}
+	when_thawed(pe);
+	save_over(pe, CK_CHECKPOINT_FAILURE);
 }
 
 void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence)
@@ -120,7 +120,8 @@ void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence)
 	if (strcmp(d->dir, dir)) {
 		image_folder_close(&d->folder);
 		snprintf(d->dir, sizeof d->dir, "%s", dir);
-		d->folder = (struct image_folder){ .dir = d->dir, .job = "", .keep = 2 };
+		d->folder = (struct image_folder){ .dir = d->dir, .job = "",
+						  .keep = save_node_of(pe->node)->when.keep };
 	}
 	d->sequence = sequence;
 	start(pe, make_folder, d, folder_made);
@@ -142,7 +143,6 @@ static bool remove_folder(void *arg, struct image_why *why)
 static void folder_removed(struct pe *pe, bool ok)
 {
 	(void)ok;
-	disk_of(pe)->open = false;
 	save_over(pe, save_of(pe)->status);
 }
 
@@ -185,7 +185,8 @@ static void write_file(struct pe *pe, const struct store_msg *m)
 
 	d->sequence = m->sequence;
 	image_folder_node(d->path, m->dir, m->sequence, (uint32_t)pe->node->job->node);
-	d->order = (struct image_write){ .path = d->path, .image = store_image(pe->node, m->sequence) };
+	d->order = (struct image_write){ .path = d->path, .image = store_image(pe->node, m->sequence),
+					  .zstd = save_node_of(pe->node)->when.zstd };
 	start(pe, image_write_file, &d->order, file_written);
 }
 
@@ -246,7 +247,6 @@ static bool commit(void *arg, struct image_why *why)
 
 static void committed(struct pe *pe, bool ok)
 {
-	disk_of(pe)->open = false;
 	save_over(pe, ok ? CK_CHECKPOINT_SUCCESS : CK_CHECKPOINT_FAILURE);
 }
 
@@ -307,7 +307,7 @@ void disk_stop(struct pe *pe)
 	if (!d)
 		return;
 	image_task_wait(&d->task);
-	if (d->open)
+	if (save_of(pe)->stage != SAVE_NONE && d->dir[0])
 		image_folder_abandon(&d->folder, d->sequence);
 	image_folder_close(&d->folder);
 	free(d->manifest.files);

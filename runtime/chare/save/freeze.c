@@ -274,6 +274,7 @@ static void all_written(struct pe *pe)
 	s->sequence = disk ? disk_sequence(pe) : s->sequence + 1;
 	store_commit(pe, s->sequence, s->all_bytes);
 	thaw(pe);
+	when_thawed(pe);
 	if (disk) {
 		s->stage = SAVE_STORES;
 		disk_write(pe);

@@ -2,15 +2,19 @@
 /* save.c: the part. */
 #include "save_int.h"
 #include "../core/shape.h"
+#include "../settle/settle.h"
 
 static int save_node_start(struct node *node)
 {
+	when_read(node);
+	settle_set_waits(node, when_waits);
 	return store_node_start(node);
 }
 
 static void save_node_stop(struct node *node)
 {
 	source_close(node);
+	when_free(node);
 	store_node_stop(node);
 }
 

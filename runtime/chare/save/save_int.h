@@ -78,11 +78,23 @@ struct save_pe {
 	int status;           /* of the one that is given up */
 	CkCallback *asked;    /* ours: [n_asked]; who asked for the checkpoint that the job starts from */
 	size_t n_asked;
+	CkCallback *thens;    /* ours: fired when the PEs have thawed */
+	size_t n_thens, thens_room;
+};
+
+/** CK_CHECKPOINT. */
+struct save_when {
+	char *where;          /* ours: a directory, or "memory"; NULL: it is not set */
+	uint64_t every_ns;
+	unsigned keep;        /* checkpoints on disk */
+	bool zstd;
+	uint64_t last_ns;     /* PE 0: when the last one was begun */
 };
 
 /** A node's state. */
 struct save_node {
 	struct store *store;
+	struct save_when when;
 	struct source *source; /* NULL: the job was not started from a checkpoint */
 	uint64_t sequence;    /* of the checkpoint from which it was; else 0 */
 	uint64_t epoch;       /* how often it has been started so; 0: never */
@@ -96,7 +108,17 @@ static inline struct save_node *save_node_of(const struct node *node)
 	return ck_node_state(node, PART_SAVE);
 }
 
+/* when.c */
+void when_read(struct node *node);
+void when_free(struct node *node);
+/** settle_waits. */
+bool when_waits(struct pe *pe, const CkCallback *then);
+/** PE 0: the checkpoint under way no longer holds the program back. */
+void when_thawed(struct pe *pe);
+
 /* ask.c */
+/** PE 0: somebody wants a checkpoint. */
+void save_wish(struct pe *pe, const char *dir, const CkCallback *done);
 struct save_msg *save_msg_new(struct pe *pe, enum save_kind kind, uint32_t no, size_t more);
 void save_tell_children(struct pe *pe, enum save_kind kind, uint32_t no);
 /** PE 0: a request has come. */

@@ -48,6 +48,11 @@ struct qd {
 enum { QD_CREATED, QD_PROCESSED };  /* indices of `sums` */
 enum { H_QD };
 
+/** On a node. */
+struct qd_node {
+	bool (*waits)(struct pe *pe, const CkCallback *then); /* settle_waits; NULL: never */
+};
+
 static struct qd *qd_of(const struct pe *pe) { return ck_state(pe, PART_QUIESCE); }
 
 static void send_qd(struct pe *pe, int dst_pe, struct qd_msg what)
@@ -89,13 +94,29 @@ static int most_urgent(const struct qd *qd)
 	return most;
 }
 
-/* The most urgent requests are answered; the others wait for the next detection. */
+void settle_set_waits(struct node *node, bool (*waits)(struct pe *pe, const CkCallback *then))
+{
+	struct qd_node *own = ck_node_state(node, PART_QUIESCE);
+
+	own->waits = waits;
+}
+
+bool settle_waits(struct pe *pe, const CkCallback *then)
+{
+	const struct qd_node *own = ck_node_state(pe->node, PART_QUIESCE);
+
+	return own->waits && own->waits(pe, then);
+}
+
+/* The most urgent requests are answered; the others wait for the next detection. All of the
+ * program's do, if a checkpoint comes first. */
 static void quiescent(struct pe *pe)
 {
 	struct qd *qd = qd_of(pe);
-	const int most = most_urgent(qd);
+	int most = most_urgent(qd);
 	struct qd_waiter *w = qd->waiters;
 
+	most += most == 0 && settle_waits(pe, NULL);
 	qd->running = false;
 	qd->waiters = NULL;
 	while (w) {
@@ -274,6 +295,7 @@ static const struct ck_handler handlers[] = {
 const struct ck_part quiesce_part = {
 	.name = "quiesce",
 	.number = PART_QUIESCE,
+	.node_bytes = sizeof(struct qd_node),
 	.pe_bytes = sizeof(struct qd),
 	.handlers = CK_LIST(handlers),
 	.pe_stop = qd_pe_stop,

@@ -20,4 +20,10 @@ extern const struct ck_part quiesce_part, completion_part, fence_part;
 /** Fire the callback when nothing is under way in the job. May be called on any PE. */
 void qd_start(struct pe *pe, const CkCallback *cb);
 
+/** On PE 0: whether the program, all of which waits now, must wait for a checkpoint that is due or
+ * about to be taken (save/). Then `then` is fired when it may go on; NULL: nothing is. */
+bool settle_waits(struct pe *pe, const CkCallback *then);
+/** At the node's start: the function that knows. */
+void settle_set_waits(struct node *node, bool (*waits)(struct pe *pe, const CkCallback *then));
+
 #endif

@@ -13,6 +13,7 @@ static const char PREFIX[] = "CK_";
 /* Of the library and of ckrun. */
 static const char *const names[] = {
 	"CK_AGGREGATE", "CK_BACKTRACE", "CK_BIND", "CK_BOOT", "CK_BOOT_TIMEOUT", "CK_CHECK",
+	"CK_CHECKPOINT",
 	"CK_CHECKPOINT_WAIT", "CK_CORES", "CK_DIRECT_PATH", "CK_DIRECT_POLL_MAX", "CK_FLOW_BYTES",
 	"CK_GAUGES", "CK_GUARD", "CK_HOST_ID", "CK_LB", "CK_LB_DUMP", "CK_LB_PERIOD", "CK_LB_SPEEDS",
 	"CK_LB_TOLERANCE", "CK_MACHINE", "CK_MESSAGE_MEMORY", "CK_PEER_TIMEOUT", "CK_PES",

@@ -71,7 +71,8 @@ void coll_set_type(struct collection *c, const CkGenChare *type)
 
 void coll_set_more(struct pe *pe, struct collection *c)
 {
-	if (c->type->kind == CKGEN_ARRAY && c->type->resume && pe->node->job->n_pes > 1)
+	if (c->type->kind == CKGEN_ARRAY && c->type->resume &&
+	    (pe->node->job->n_pes > 1 || ck_node_of(pe->node)->lone_syncs))
 		c->more_bytes = ck_node_of(pe->node)->elem_bytes;
 	if (c->more_bytes)
 		c->more_at = sizeof(struct ck_obj) + CkGen_align(c->type->bytes);

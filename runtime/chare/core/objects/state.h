@@ -38,6 +38,7 @@ struct ck_node {
 	struct ck_map maps[CK_MAX_MAPS]; /* number i + 1 on the wire */
 	int n_maps;
 	struct ck_restart restart;
+	bool lone_syncs;          /* arrays sync in a job of one PE, too */
 
 	/* From the parts' tables. By number; NULL if there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * when.c: checkpoints that nobody asks for: CK_CHECKPOINT=WHERE,EVERY[,keep=N][,zstd]. One is due
+ * when so much time has passed since the last one. It is taken at the next moment at which all of the
+ * program waits anyway: when a sync or a fence is complete, or before a request for quiescence is
+ * answered (settle_waits). Any checkpoint that has been asked for holds the program back there, too,
+ * so that the job comes to rest.
+ */
+#include "save_int.h"
+#include "../settle/settle.h"
+#include "../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- CK_CHECKPOINT --------------------------------------------------------------------------- */
+
+/* "60s", "500ms", "10m", "1h", "60". Returns 0 if it is none of these. */
+static uint64_t read_ns(const char *text)
+{
+	static const struct { const char *unit; double ns; } units[] = {
+		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "m", 60e9 }, { "h", 3600e9 },
+	};
+	char *end;
+	const double n = strtod(text, &end);
+
+	for (size_t i = 0; end != text && n > 0 && n < 1e9 && i < sizeof units / sizeof *units; i++)
+		if (!strcmp(end, units[i].unit))
+			return (uint64_t)(n * units[i].ns);
+	return 0;
+}
+
+static bool read_option(struct save_when *w, const char *text)
+{
+	if (!strncmp(text, "keep=", 5))
+		w->keep = (unsigned)strtoul(text + 5, NULL, 10);
+	else if (!strcmp(text, "zstd"))
+		w->zstd = true;
+	else
+		w->every_ns = read_ns(text);
+	return w->keep > 0 && (w->every_ns || !strcmp(text, "zstd") || !strncmp(text, "keep=", 5));
+}
+
+static bool read_all_options(struct save_when *w, char *text)
+{
+	char *next = strchr(text, ',');
+	bool good = next != NULL && next > text;
+
+	while (good && next) {
+		char *option = next + 1;
+
+		*next = 0;
+		next = strchr(option, ',');
+		if (next)
+			*next = 0;
+		good = read_option(w, option);
+		if (next)
+			*next = ',';
+	}
+	return good && w->every_ns;
+}
+
+void when_read(struct node *node)
+{
+	const char *text = cmi_env_text("CK_CHECKPOINT");
+	struct save_when *w = &save_node_of(node)->when;
+
+	w->keep = 2;
+	if (!text)
+		return;
+	w->where = cmi_must_have(strdup(text), strlen(text), "CK_CHECKPOINT");
+	if (!read_all_options(w, w->where))
+		cmi_env_refuse("CK_CHECKPOINT", text,
+			       "a directory or \"memory\", and how often: DIR,60s; then perhaps keep=3 or zstd");
+	w->last_ns = csd_now_ns();
+}
+
+void when_free(struct node *node)
+{
+	free(save_node_of(node)->when.where);
+}
+
+/* ---- at a pause of the program: PE 0 --------------------------------------------------------- */
+
+static bool is_due(const struct pe *pe)
+{
+	const struct save_when *w = &save_node_of(pe->node)->when;
+
+	return w->where && save_of(pe)->stage == SAVE_NONE && csd_now_ns() - w->last_ns >= w->every_ns;
+}
+
+/* Not while files are written: the PEs have thawed by then. */
+static bool is_under_way(const struct save_pe *s)
+{
+	return s->stage != SAVE_NONE && s->stage != SAVE_STORES;
+}
+
+static void take(struct pe *pe)
+{
+	struct save_when *w = &save_node_of(pe->node)->when;
+	const CkCallback nobody = callback_make(CB_IGNORE);
+
+	w->last_ns = csd_now_ns();
+	save_wish(pe, strcmp(w->where, "memory") ? w->where : "", &nobody);
+}
+
+bool when_waits(struct pe *pe, const CkCallback *then)
+{
+	struct save_pe *s = save_of(pe);
+
+	if (is_due(pe))
+		take(pe);
+	if (!is_under_way(s))
+		return false;
+	if (!then)
+		return true;
+	CMI_ONE_MORE(s->thens, s->n_thens, s->thens_room, "a checkpoint");
+	s->thens[s->n_thens++] = *then;
+	return true;
+}
+
+void when_thawed(struct pe *pe)
+{
+	struct save_pe *s = save_of(pe);
+
+	for (size_t i = 0; i < s->n_thens; i++)
+		callback_fire(pe, &s->thens[i], CK_NOTYPE, NULL, 0, 0);
+	s->n_thens = 0;
+}
