@@ -4,7 +4,8 @@
  * kind but arrays has such a table in its struct ck_kind; elements are saved by place/.
  *
  *	mine, anew     memory in which X_pup unpacks; nobody finds it
- *	there          everybody does
+ *	there          this PE does
+ *	all_arrived    everybody does
  */
 #ifndef CK_SAVING_H
 #define CK_SAVING_H
@@ -34,6 +35,8 @@ struct ck_saving {
 	const char *(*anew)(struct pe *pe, const CkGenChare *type, const struct image_name *name,
 			    struct ck_obj **obj_p);
 	void (*there)(struct pe *pe, struct ck_obj *obj, const struct image_name *name);
+	/** X_on_arrived of all objects of this kind have run on this PE; NULL: nothing to do. */
+	void (*all_arrived)(struct pe *pe);
 	/** Whether the object has not been destroyed since. NULL: it cannot be. */
 	bool (*lives)(struct pe *pe, const struct ck_obj *obj);
 	/** Describe what prevents a checkpoint, one record each; NULL: nothing. */

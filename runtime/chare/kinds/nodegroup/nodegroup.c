@@ -13,6 +13,7 @@
 #include "../../core/shape.h"
 #include "../../../machine/base/cmi_alloc.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,15 @@ static struct nodegroup *nodegroup_find(struct nodegroups *all, uint64_t id)
 	while (g && g->coll.id != id)
 		g = g->chain;
 	return g;
+}
+
+/* A restart: the node's first PE makes the branches anew, and may not have come to it. It waits for
+ * nobody. The acquire pairs with the release in nodegroups_arrived. */
+static void await_arrival(const struct pe *pe, const struct nodegroups *all)
+{
+	while (pe->local && ck_node_of(pe->node)->restart.n_pes &&
+	       !atomic_load_explicit(&all->arrived, memory_order_acquire))
+		sched_yield();
 }
 
 static struct nodegroup *nodegroup_add(struct pe *pe, uint64_t id)
@@ -332,6 +342,7 @@ static struct ck_obj *branch_of(struct pe *pe, struct nodegroup *g)
 		return obj;
 	if (atomic_load_explicit(&all->builder, memory_order_relaxed) == pe)
 		return g->half ? g->half : build(pe, g);
+	await_arrival(pe, all);
 	pthread_mutex_lock(&all->build);
 	atomic_store_explicit(&all->builder, pe, memory_order_relaxed);
 	obj = atomic_load_explicit(&g->obj, memory_order_acquire);
@@ -352,6 +363,11 @@ static struct ck_obj *nodegroup_local(struct pe *pe, const CkGenChare *type, con
 {
 	bool here = e->index.v[0] == pe->node->job->node;
 	struct nodegroup *g = here ? nodegroup_find(nodegroups_of(pe), e->id) : NULL;
+
+	if (here && !g) {
+		await_arrival(pe, nodegroups_of(pe));
+		g = nodegroup_find(nodegroups_of(pe), e->id);
+	}
 	struct ck_obj *obj = g ? branch_of(pe, g) : NULL;
 
 	return obj && g->coll.type == type ? obj : NULL;
@@ -474,8 +490,10 @@ static void send_to_branches(struct pe *pe, const CkCallback *cb, struct ck_env 
 static const char *nodegroup_call_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct ck_env *env = (const struct ck_env *)m;
-	const struct nodegroup *g = nodegroup_find(nodegroups_of(pe), env->coll);
+	const struct nodegroup *g;
 
+	await_arrival(pe, nodegroups_of(pe));
+	g = nodegroup_find(nodegroups_of(pe), env->coll);
 	if (!g || !atomic_load_explicit(&g->typed, memory_order_acquire))
 		return "it names a nodegroup that does not exist";
 	return shape_call_of(pe, &g->coll, env);

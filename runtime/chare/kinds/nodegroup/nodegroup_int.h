@@ -48,6 +48,7 @@ struct nodegroups {
 	pthread_mutex_t lock;       /* held while adding one */
 	pthread_mutex_t build;      /* held while a branch is constructed; see branch_of */
 	_Atomic(struct pe *) builder; /* the PE that holds `build`, or NULL */
+	_Atomic bool arrived;       /* a restart: the node's first PE has made the branches anew */
 };
 
 static inline struct nodegroups *nodegroups_of(const struct pe *pe)

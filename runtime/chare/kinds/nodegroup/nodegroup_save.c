@@ -22,7 +22,7 @@ static void nodegroups_list(struct pe *pe, CkGenKind kind, struct ck_objs *all)
 		for (struct nodegroup *g = nodegroup_first(pe, i); g; g = g->chain) {
 			struct ck_obj *obj = atomic_load_explicit(&g->obj, memory_order_acquire);
 
-			if (!obj)
+			if (!obj && !(obj = g->half))
 				continue;
 			CMI_ONE_MORE(all->list, all->n, all->room, "a checkpoint");
 			all->list[all->n++] = obj;
@@ -72,6 +72,7 @@ static const char *nodegroup_anew(struct pe *pe, const CkGenChare *type,
 	return NULL;
 }
 
+/* Only this PE finds it until X_on_arrived has run: it is the builder, as in a constructor. */
 static void nodegroup_there(struct pe *pe, struct ck_obj *obj, const struct image_name *name)
 {
 	struct nodegroup *g = (struct nodegroup *)obj->coll;
@@ -79,11 +80,36 @@ static void nodegroup_there(struct pe *pe, struct ck_obj *obj, const struct imag
 	obj->n_contributed = name->flags;
 	g->n_filed = name->flags;
 	atomic_store_explicit(&g->n_contributed, name->flags, memory_order_relaxed);
+	g->half = obj;
+	atomic_store_explicit(&nodegroups_of(pe)->builder, pe, memory_order_relaxed);
 	ck_created(pe, obj);
-	/* As build and nodegroup_announced do, for the node's other PEs. */
+}
+
+/* The node's other PEs find it: as build and nodegroup_announced say. */
+static void nodegroup_arrived(struct pe *pe, struct nodegroup *g)
+{
+	struct ck_obj *obj = g->half;
+
+	if (!obj)
+		return;
+	g->half = NULL;
 	atomic_store_explicit(&g->typed, true, memory_order_release);
 	atomic_store_explicit(&g->obj, obj, memory_order_release);
 	csd_gate_open(pe, &g->birth);
+}
+
+/* PEs that wait in branch_of go on. The release pairs with their acquire. */
+static void nodegroups_arrived(struct pe *pe)
+{
+	struct nodegroups *all = nodegroups_of(pe);
+
+	if (pe->local)
+		return;
+	for (size_t i = 0; i < NODEGROUP_BUCKETS; i++)
+		for (struct nodegroup *g = nodegroup_first(pe, i); g; g = g->chain)
+			nodegroup_arrived(pe, g);
+	atomic_store_explicit(&all->builder, NULL, memory_order_relaxed);
+	atomic_store_explicit(&all->arrived, true, memory_order_release);
 }
 
 static void refuse_nodegroup(struct pe *pe, const struct nodegroup *g, struct csd_told *to)
@@ -116,5 +142,6 @@ const struct ck_saving nodegroup_saving = {
 	.mine = nodegroup_is_mine,
 	.anew = nodegroup_anew,
 	.there = nodegroup_there,
+	.all_arrived = nodegroups_arrived,
 	.refuse = nodegroups_refuse,
 };

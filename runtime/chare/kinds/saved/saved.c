@@ -81,16 +81,21 @@ static struct ck_objs objs_saved(struct pe *pe, CkGenKind kind)
 	return all;
 }
 
-static void each_saved(struct pe *pe, void (*fn)(struct pe *pe, struct ck_obj *obj, void *arg),
-		       void *arg)
-{
-	for (int k = 0; k < KINDS; k++) {
-		struct ck_objs all = objs_saved(pe, order[k]);
+typedef void (*saved_fn)(struct pe *pe, struct ck_obj *obj, void *arg);
 
-		for (size_t i = 0; i < all.n; i++)
-			fn(pe, all.list[i], arg);
-		free(all.list);
-	}
+static void each_of_kind(struct pe *pe, CkGenKind kind, saved_fn fn, void *arg)
+{
+	struct ck_objs all = objs_saved(pe, kind);
+
+	for (size_t i = 0; i < all.n; i++)
+		fn(pe, all.list[i], arg);
+	free(all.list);
+}
+
+static void each_saved(struct pe *pe, saved_fn fn, void *arg)
+{
+	for (int k = 0; k < KINDS; k++)
+		each_of_kind(pe, order[k], fn, arg);
 }
 
 /* ---- what cannot be saved -------------------------------------------------------------------- */
@@ -265,7 +270,13 @@ static void test_calls(struct pe *pe, struct ck_obj *obj, void *arg)
 
 static void saved_read_all(struct pe *pe)
 {
-	each_saved(pe, arrive, NULL);
+	for (int k = 0; k < KINDS; k++) {
+		const struct ck_saving *s = saving_of(pe, order[k]);
+
+		each_of_kind(pe, order[k], arrive, NULL);
+		if (s && s->all_arrived)
+			s->all_arrived(pe);
+	}
 	each_saved(pe, test_calls, NULL);
 }
 
