@@ -93,6 +93,8 @@ OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' 
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include otf2/otf2.h -x c - -o /dev/null -lotf2 2>/dev/null && echo -lotf2)
 TRACE_OBJ := $(call obj,$(filter-out trace-reader/otf2$(if $(OTF2),_none).c,$(wildcard trace-reader/*.c))) \
 	$(B)/trace-reader/page.o
+# They know nothing of the runtime but the format of images.
+CKPT_OBJ := $(call obj,$(wildcard image-reader/*.c runtime/image/*.c))
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 WHOLE    := $(B)/whole.o
@@ -101,6 +103,7 @@ CKCI     := $(B)/bin/ckci
 CKCI_FOR_BUILD ?= $(CKCI)
 CKRUN    := $(B)/bin/ckrun
 CKTRACE  := $(B)/bin/cktrace
+CKPT     := $(B)/bin/ckpt
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
@@ -118,7 +121,7 @@ BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenbla
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
-tools: $(CKCI) $(CKRUN) $(CKTRACE)
+tools: $(CKCI) $(CKRUN) $(CKTRACE) $(CKPT)
 examples: $(filter-out $(GONE),$(EXAMPLE_BINS))
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
@@ -182,6 +185,10 @@ $(CKTRACE): $(TRACE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ $(OTF2) -lm
+$(CKPT): $(CKPT_OBJ)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ -pthread -ldl
 $(CKRUN): $(RUN_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -290,7 +297,7 @@ FILL_IN_CMAKE = sed 's|@BIN_FROM_HERE@|$(call from_cmake,$(BINDIR))|; s|@VERSION
 install: lib tools
 	install -d $(call to,$(BINDIR)) $(call to,$(INCLUDEDIR)/chard) $(call to,$(LIBDIR)/pkgconfig) \
 		$(call to,$(SHARE)) $(call to,$(MANDIR)/man1) $(call to,$(CMAKEDIR))
-	install $(CKCI) $(CKRUN) $(CKTRACE) $(call to,$(BINDIR))
+	install $(CKCI) $(CKRUN) $(CKTRACE) $(CKPT) $(call to,$(BINDIR))
 	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
 		install -m 644 /dev/stdin $(call to,$(INCLUDEDIR))/chard/$${h##*/} || exit; done
 	install -m 644 $(LIB) $(call to,$(LIBDIR))
@@ -304,7 +311,7 @@ install: lib tools
 	install -m 644 $(MANPAGES) $(call to,$(MANDIR))/man1
 	for f in $(DOCUMENTS); do install -D -m 644 $$f $(call to,$(DOCDIR))/$$f || exit; done
 uninstall:
-	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace) $(call to,$(LIBDIR))/libchard.*
+	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace ckpt) $(call to,$(LIBDIR))/libchard.*
 	rm -f $(call to,$(LIBDIR))/pkgconfig/chard.pc
 	rm -f $(addprefix $(call to,$(MANDIR))/man1/,$(notdir $(MANPAGES)))
 	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR)) $(call to,$(DOCDIR))

@@ -67,6 +67,7 @@ traces() {
 		cktrace --html "$tmp/trace.html" "$tmp/trace" && grep -q '^async function start' "$tmp/trace.html"
 }
 step "cktrace" traces
+step "ckpt" ckpt --help
 step "make again" again
 stale() { sleep 0.1; touch hello.ci && make | grep -c -E '^.*ckci ' | grep -x 1 && ! make -q hello.def.h 2>&1 | grep .; }
 step "one run of ckci after a change" stale

@@ -80,6 +80,7 @@ INCLUDES = {
     'ci-compiler': ['one_line.h'],
     'launcher': ['cmi_charm.h', 'cmi_gauge.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
     'trace-reader': ['trace_format.h', 'one_line.h'],
+    'image-reader': ['image_*.h', 'one_line.h'],
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
@@ -101,7 +102,7 @@ INCLUDES = {
     'tests/damage': ['runtime/machine/shm/flip.h', 'runtime/machine/base/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
     'tests/torture': ['ck.h'],
     'tests/fuzz': ['ci-compiler/*', 'launcher/launch.h', 'ck.h', 'ckgen.h', 'ckdirect.h', 'chare_layer.h',
-                   'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'boot_pmi1.h',
+                   'runtime/image/*', 'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'boot_pmi1.h',
                    'runtime/scheduler/*', *MACHINE],
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
     'tests/image': ['runtime/image/*'],
@@ -119,7 +120,7 @@ ONLY = {
 }
 
 MAKEFILES = ['Makefile', 'tests/rules.mk']
-FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'examples', 'bench', 'tests']
+FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'examples', 'bench', 'tests']
 
 
 def layer_of(folder):

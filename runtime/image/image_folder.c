@@ -54,7 +54,7 @@ static uint64_t number_of(const char *name, bool *half)
 
 /* ---- what is there -------------------------------------------------------------------------- */
 
-static uint64_t newest_below(const char *dir, uint64_t limit)
+uint64_t image_folder_below(const char *dir, uint64_t limit)
 {
 	DIR *d = opendir(dir);
 	const struct dirent *e;
@@ -74,7 +74,7 @@ static uint64_t newest_below(const char *dir, uint64_t limit)
 
 uint64_t image_folder_newest(const char *dir)
 {
-	return newest_below(dir, UINT64_MAX);
+	return image_folder_below(dir, UINT64_MAX);
 }
 
 /* Of a checkpoint: it has no folders in it. */
@@ -131,8 +131,8 @@ static void remove_older(const struct image_folder *f, uint64_t sequence)
 	uint64_t n = sequence;
 
 	for (unsigned i = 1; n && i < f->keep; i++)
-		n = newest_below(f->dir, n);
-	while (n && (n = newest_below(f->dir, n)))
+		n = image_folder_below(f->dir, n);
+	while (n && (n = image_folder_below(f->dir, n)))
 		remove_whole(f->dir, n);
 }
 

@@ -28,6 +28,9 @@ struct image_folder {
 /** The number of the newest checkpoint in `dir`; 0: there is none. The next one gets a larger one. */
 uint64_t image_folder_newest(const char *dir);
 
+/** The newest whose number is below the limit; 0: there is none. */
+uint64_t image_folder_below(const char *dir, uint64_t limit);
+
 /** "DIR/ck-000042". Returns `to`. */
 char *image_folder_path(char to[IMAGE_PATH], const char *dir, uint64_t sequence);
 

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_TEXT = 160 };
+enum {
+	NAME_TEXT = 160,
+	ZSTD_RATIO = 1 << 16, /* more it cannot do: no memory is asked for on the word of a head */
+};
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
@@ -41,7 +44,7 @@ static bool blocks_fit(const struct image_in *in, struct image_why *why)
 
 		if (b->offset % IMAGE_PAGE || b->offset < end || b->offset > h->bytes ||
 		    b->stored > h->bytes - b->offset || b->stored > b->bytes ||
-		    b->bytes % 16)
+		    b->bytes % 16 || b->bytes / ZSTD_RATIO > b->stored)
 			return image_says(why, "%s: the head says that the block of PE %" PRIu32 " has %" PRIu64
 					  " bytes at byte %" PRIu64 ", which cannot be", in->name,
 					  h->first_pe + i, b->stored, b->offset);

@@ -10,7 +10,7 @@
 #include "../../runtime/image/image_head.h"
 #include "../../runtime/image/image_sum.h"
 
-enum { SAMPLE_PES = 3, SAMPLE_JOB = 77 };
+enum { SAMPLE_PES = 3, SAMPLE_JOB_PES = 6, SAMPLE_JOB = 77 };
 
 struct sample {
 	uint32_t node, n_nodes;
@@ -36,7 +36,7 @@ static inline size_t sample_block(const struct sample *s, struct image_out *out,
 		sample_record(out, IMAGE_READONLY, pe, 0, 41);
 	sample_record(out, IMAGE_COUNTS, pe, 0, 16);
 	for (uint32_t i = 0; i < s->n_elements; i++)
-		sample_record(out, IMAGE_ELEMENT, pe, (int32_t)(i * SAMPLE_PES + pe),
+		sample_record(out, IMAGE_ELEMENT, pe, (int32_t)(i * SAMPLE_JOB_PES + pe),
 			      i % 4 == 3 ? 0 : s->element_bytes + i % 3);
 	return image_added(out);
 }

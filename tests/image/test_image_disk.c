@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_image_disk.c: a checkpoint on disk is whole or absent: whichever system call is the last one,
- * and whichever fails. The linker passes those that change anything to this file (--wrap). */
+/* test_image_disk.c: a checkpoint on disk is whole or absent, whichever system call is the last one
+ * or fails. The linker passes those that change anything to this file (--wrap). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -159,7 +159,8 @@ static struct image_manifest manifest_of(uint64_t sequence, struct image_file *f
 	return m;
 }
 
-static bool checkpoint_as(struct image_folder *f, uint64_t sequence, bool zstd, struct image_why *why)
+static bool checkpoint_as(struct image_folder *f, uint64_t sequence, bool zstd,
+			  struct image_why *why)
 {
 	struct image_file files[NODES];
 	const struct image_manifest m = manifest_of(sequence, files);
@@ -221,8 +222,8 @@ static bool read_file(const struct image_set *s, uint32_t node, struct image_why
 	return ok;
 }
 
-/* The sequence of the checkpoint from which a job would start, whose every record is right; 0: there
- * is none, or it is refused. */
+/* The sequence of the checkpoint from which a job would start, whose every record is right; 0: it
+ * is refused, or there is none. */
 static uint64_t good_one_at(const char *path, struct image_why *why)
 {
 	const struct image_expect e = expected();
@@ -433,7 +434,7 @@ static void each_call_may_be_the_last(void **state)
 
 	(void)state;
 	for (int later = 0; later < 2; later++)
-		for (bool died = true; died; ) {
+		for (bool died = true; died;) {
 			const uint64_t before = good_one();
 
 			assert_true(before == s || !later);
