@@ -85,15 +85,7 @@ static int reverse(CkIndex i, CkArrayDims dims, int n_pes)
 }
 
 /* Once a node, before its PEs. */
-void set_restart(void)
-{
-	struct node *node = csd_early_->node;
-
-	CkRegisterMap("reverse", reverse);
-	if (restarted)
-		ck_node_of(node)->restart = (struct ck_restart){ n_pes_saved, 1, MOST_PES };
-	node->earlier_pes = restarted ? MOST_PES : 0;
-}
+void register_map(void) { CkRegisterMap("reverse", reverse); }
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
@@ -377,6 +369,19 @@ static void read_record(struct pe *pe, const struct image_record *r)
 	}
 }
 
+/* Each node learns that it continues a job: after its PEs have started, because the layer would read
+ * an image of its own. */
+void Hand_on_begin_load(Hand *self)
+{
+	struct node *node = csd_self()->node;
+
+	(void)self;
+	if (csd_self()->local)
+		return;
+	ck_node_of(node)->restart = (struct ck_restart){ n_pes_saved, 1, MOST_PES };
+	node->earlier_pes = MOST_PES;
+}
+
 void Hand_on_load(Hand *self)
 {
 	const struct image_record *r;
@@ -656,9 +661,10 @@ void Main_on_next(Main *self)
 	case HALF + 4: report_all(); Cut_report_all(late); break;
 	case HALF + 5: Line_let_all(lines); break;
 	case HALF + 6: end(self); break;
-	case LOAD: Hand_load_all(hands); break;
-	case LOAD + 1: Hand_end_load_all(hands); break;
-	case LOAD + 2:
+	case LOAD: Hand_begin_load_all(hands); break;
+	case LOAD + 1: Hand_load_all(hands); break;
+	case LOAD + 2: Hand_end_load_all(hands); break;
+	case LOAD + 3:
 		Hand_where_all(hands);
 		self->stage = HALF + 1;
 		break;
