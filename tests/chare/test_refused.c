@@ -21,6 +21,7 @@
 struct Main { bool left; };
 struct Hand { int unused; };
 struct Plain { int unused; };
+struct Thin { int unused; };
 struct Cell {
 	int open;
 	double in[2];
@@ -44,6 +45,9 @@ static double lent[2];
 /* ---- elements -------------------------------------------------------------------------------- */
 
 void Plain_on_new(Plain *self) { (void)self; }
+void Thin_on_new(Thin *self) { (void)self; }
+void Thin_on_lent(Thin *self, int n, const double *v) { (void)self, (void)n, (void)v; }
+void Thin_pup(pup_er p, Thin *self) { pup_int(p, &self->unused); }
 void Cell_on_new(Cell *self) { *self = (Cell){ 0 }; }
 
 void Cell_pup(pup_er p, Cell *self)
@@ -127,6 +131,16 @@ static void with_idle(CProxy_Cell cells) { Cell_idle_on(Cell_at(cells, 2)); }
 static void with_lent(CProxy_Cell cells)
 {
 	Cell_late(Cell_at(cells, 0), 2, CkSendBufferCb(lent, Main_cb_lent(mainProxy)));
+}
+
+/* It waits on another PE of the node, or on this one. */
+static void with_missing(CProxy_Cell cells)
+{
+	CProxy_Thin thins = Thin_ckNewEmpty();
+
+	(void)cells;
+	for (int i = 0; i < 4; i++)
+		Thin_lent(Thin_at(thins, i), 2, CkSendBufferCb(lent, Main_cb_lent(mainProxy)));
 }
 
 static void with_ends(CProxy_Cell cells)
@@ -257,6 +271,8 @@ static void a_lent_array(void **state)
 {
 	(void)state;
 	expect(with_lent, "a call of Cell::late waits at Cell(0) with a nocopy array");
+	expect(with_missing, "Thin::lent waits for Thin(0), which does not exist, with a nocopy array");
+	expect(with_missing, "Thin::lent waits for Thin(3), which does not exist, with a nocopy array");
 }
 
 static void an_end_that_is_not_packed(void **state)

@@ -369,8 +369,8 @@ static void read_record(struct pe *pe, const struct image_record *r)
 	}
 }
 
-/* Each node learns that it continues a job: after its PEs have started, because the layer would read
- * an image of its own. */
+/* Each node learns that it continues a job: after its PEs have started, because the layer would
+ * read an image of its own. */
 void Hand_on_begin_load(Hand *self)
 {
 	struct node *node = csd_self()->node;

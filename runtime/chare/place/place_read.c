@@ -160,7 +160,8 @@ static const char *element_read(struct pe *pe, const struct image_name *name, co
 		return "it is too short";
 	memcpy(&e, at, sizeof e);
 	if (!lies_within(at + sizeof e, at + n, e.bytes) || e.more_bytes > e.bytes ||
-	    sizeof e + CkGen_align(e.bytes) + (uint64_t)e.calls16 * 16 != n || (e.waits && !c->type->resume))
+	    sizeof e + CkGen_align(e.bytes) + (uint64_t)e.calls16 * 16 != n ||
+	    (e.waits && !c->type->resume))
 		return "its parts do not lie within it";
 	slots_make(pe, c);
 	obj = obj_new(c, index_of(name));

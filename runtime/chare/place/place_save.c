@@ -46,18 +46,29 @@ static void refuse_element(struct pe *pe, struct ck_obj *obj, struct csd_told *t
 		sdag_refuse(pe, obj, to);
 }
 
-/* What a part tells an element (place_tell) names ends of this run. */
+/* Why a message for an element that does not exist cannot be saved. What a part tells an element
+ * (place_tell) names ends of this run. */
+static const char *missing_obstacle(struct pe *pe, const struct away *a, struct cmi_msg *m)
+{
+	const enum missing_kind kind = missing_kind(pe, m);
+
+	if (a->pe >= 0 || kind == MISSING_NOTHING)
+		return "which does not exist yet";
+	return kind == MISSING_CALL && call_is_lent(a->coll->type, (struct ck_env *)m) ?
+	       "which does not exist, with a nocopy array, which is its caller's memory" : NULL;
+}
+
 static void refuse_away(struct pe *pe, const struct away *a, struct csd_told *to)
 {
-	for (const struct cmi_msg *m = a->waiting.head; m; m = m->next) {
-		const struct ck_env *env = (const struct ck_env *)m;
+	for (struct cmi_msg *m = a->waiting.head; m; m = m->next) {
+		const char *why = missing_obstacle(pe, a, m);
 		char what[128];
 
-		if (a->pe < 0 && missing_kind(pe, m) && !(env->flags & CK_CALL_LENT))
+		if (!why)
 			continue;
 		describe_waiting(pe, a->coll, m, what, sizeof what);
-		csd_tell(to, NULL, "%s waits for %s, which does not exist", what,
-			 element_thing(a->coll->type, a->coll->id, a->index).name);
+		csd_tell(to, NULL, "%s waits for %s, %s", what,
+			 element_thing(a->coll->type, a->coll->id, a->index).name, why);
 	}
 	if (a->moving)
 		csd_tell(to, NULL, "%s is on its way", element_thing(a->coll->type, a->coll->id, a->index).name);

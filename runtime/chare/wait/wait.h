@@ -74,6 +74,9 @@ void when_describe(const struct ck_obj *obj, const struct msg_fifo *waiting, str
 /** At the end of the job: drop the waiting calls; checked mode reports them. */
 void when_leave(struct pe *pe, const struct ck_obj *obj, struct msg_fifo *waiting);
 
+/** Whether an array of the call (nocopy) is the caller's memory until the call has run. */
+bool call_is_lent(const CkGenChare *type, struct ck_env *env);
+
 /* ---- [sync] calls ---------------------------------------------------------------------------- */
 
 /** Before a [sync] call is sent: take a slot for its answer. After it is sent: wait for the answer

@@ -6,8 +6,7 @@
  */
 #include "extra.h"
 
-/* An array that is the caller's until the call has run. */
-static bool call_is_lent(const CkGenChare *type, struct ck_env *env)
+bool call_is_lent(const CkGenChare *type, struct ck_env *env)
 {
 	const CkGenEntry *e = &type->entries[env->entry];
 
