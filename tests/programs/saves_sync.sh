@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# saves_sync.sh BUILD FROM... -- TO...: checkpoints at the syncs of a program (CK_CHECKPOINT). Saved with each of the first
+# saves_sync.sh BUILD PROGRAM FROM... -- TO...: checkpoints at the syncs of a program (CK_CHECKPOINT). Saved with each of the first
 #	shapes (nodes x PEs of a node), it goes on in each of the others, and prints the same line
 set -u
-build=$1
-shift
+build=$1 program=$2
+shift 2
 dir=$(mktemp -d) || exit
 trap 'rm -rf "$dir"' EXIT
 
 run() { # shape, syncs
 	local nodes=${1%x*} ppn=${1#*x}
-	"$build/bin/ckrun" --timeout 100 -n $((nodes * ppn)) --ppn "$ppn" "$build/tests/programs/saves_sync" "$2"
+	"$build/bin/ckrun" --timeout 100 -n $((nodes * ppn)) --ppn "$ppn" "$program" "$2"
 }
 fail() {
 	echo "$*; it printed:"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * when.c: checkpoints that nobody asks for: CK_CHECKPOINT=WHERE,EVERY[,keep=N][,zstd]. One is due
- * when so much time has passed since the last one. It is taken at the next moment at which all of the
- * program waits anyway: when a sync or a fence is complete, or before a request for quiescence is
- * answered (settle_waits). Any checkpoint that has been asked for holds the program back there, too,
- * so that the job comes to rest.
+ * when so much time has passed since the last one. It is taken at the next moment at which all of
+ * the program waits anyway: when a sync or a fence is complete, or before a request for quiescence
+ * is answered (settle_waits). A checkpoint that has been asked for holds the program back there,
+ * too, so that the job comes to rest.
  */
 #include "save_int.h"
 #include "../settle/settle.h"
