@@ -9,7 +9,6 @@
 #include "../core/shape.h"
 #include "../settle/settle.h"
 #include "../../machine/base/cmi_alloc.h"
-#include "../../machine/base/cmi_env.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,12 +51,6 @@ static void await_rest(struct pe *pe)
 	qd_start(pe, &cb);
 }
 
-/* How long the job may take to come to rest, in s. */
-static int64_t patience(void)
-{
-	return cmi_env_number("CK_CHECKPOINT_WAIT", 10, 1, 1000000);
-}
-
 /* The timer of a checkpoint that is over does nothing: the next one has a later one. */
 static void no_rest(void *arg)
 {
@@ -69,7 +62,7 @@ static void no_rest(void *arg)
 		return;
 	s->attempt++; /* the detection's callback comes too late */
 	fprintf(stderr, "chard: no checkpoint: the job did not come to rest within %lld s "
-		"(CK_CHECKPOINT_WAIT); something was always under way\n", (long long)patience());
+		"(CK_CHECKPOINT_WAIT); something was always under way\n", (long long)save_node_of(pe->node)->when.wait_s);
 	save_give_up(pe, CK_CHECKPOINT_FAILURE);
 }
 
@@ -100,7 +93,7 @@ bool save_is_on_disk(const struct pe *pe)
 void save_prepared(struct pe *pe)
 {
 	struct save_pe *s = save_of(pe);
-	const int64_t wait_s = patience();
+	const int64_t wait_s = save_node_of(pe->node)->when.wait_s;
 
 	s->until_ns = csd_now_ns() + (uint64_t)wait_s * 1000000000u;
 	csd_chatter_timer(pe, 1);

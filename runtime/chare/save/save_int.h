@@ -82,8 +82,9 @@ struct save_pe {
 	size_t n_thens, thens_room;
 };
 
-/** CK_CHECKPOINT. */
+/** CK_CHECKPOINT, and CK_CHECKPOINT_WAIT. */
 struct save_when {
+	int64_t wait_s;       /* how long the job may take to come to rest */
 	char *where;          /* ours: a directory, or "memory"; NULL: it is not set */
 	uint64_t every_ns;
 	unsigned keep;        /* checkpoints on disk */

@@ -66,6 +66,7 @@ void when_read(struct node *node)
 	const char *text = cmi_env_text("CK_CHECKPOINT");
 	struct save_when *w = &save_node_of(node)->when;
 
+	w->wait_s = cmi_env_number("CK_CHECKPOINT_WAIT", 10, 1, 1000000);
 	w->keep = 2;
 	if (!text)
 		return;
