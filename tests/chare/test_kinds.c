@@ -286,13 +286,17 @@ static size_t write_all(struct pe *pe, char *to, size_t room)
 	return image_added(&out);
 }
 
+/* One PE at a time: all of them write to one file here. */
 static void tell_refused(struct pe *pe)
 {
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	struct csd_told told = { 0 };
 
 	part_of(pe, SAVED_PARTS - 1)->save.refuse(pe, &told);
+	pthread_mutex_lock(&one);
 	for (const struct csd_record *r = NULL; (r = csd_told_next(&told, r));)
 		csd_record_print(stderr, r);
+	pthread_mutex_unlock(&one);
 	CHECK((told.n_lines != 0) == refuses);
 	free(told.at);
 }
