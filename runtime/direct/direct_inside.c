@@ -119,6 +119,18 @@ static void handles_in(struct search *s, const struct csd_piece *piece)
 	}
 }
 
+void direct_refuse(struct pe *pe, struct csd_told *to)
+{
+	char first[64];
+	struct search s = { pe, NULL, 0, 0, first, sizeof first };
+
+	all_ends(&s, true);
+	if (s.n)
+		csd_tell(to, NULL, "%s of channels (CkDirect), the first of %s: destroy them "
+			 "(CkDirect_destroyHandle), and make them again afterwards",
+			 csd_plural(s.n, "end", "ends").text, first);
+}
+
 size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name,
 		     size_t len)
 {

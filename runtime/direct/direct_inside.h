@@ -11,5 +11,7 @@
  * there. `name` gets the name of the first. No pieces: how many ends there are. */
 size_t direct_inside(struct pe *pe, const struct csd_piece *pieces, size_t n, char *name,
 		     size_t len);
+/** csd_layer.refuse: ends of this PE that no element takes along. */
+void direct_refuse(struct pe *pe, struct csd_told *to);
 
 #endif

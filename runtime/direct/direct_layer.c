@@ -227,6 +227,7 @@ const struct csd_layer direct_layer = {
 	.pe_stop = pe_stop,
 	.node_stop = node_stop,
 	.describe = direct_describe,
+	.refuse = direct_refuse,
 	.look = direct_look,
 	.held = direct_held,
 	.nap = listen_when_idle,

@@ -423,6 +423,11 @@ void csd_each_silent_thread(struct pe *pe,
 			    void (*fn)(void *arg, const uint64_t running[CSD_RUNNING_WORDS],
 				       bool begun),
 			    void *arg);
+/** As CcdCallFnAfter and CcdCallOnCondition, of the runtime: checkpoints do not refuse them. */
+void csd_timer(CcdVoidFn fn, void *arg, double ms);
+int csd_hook(int condition, CcdVoidFn fn, void *arg, bool keep);
+/** Describe the program's timers and hooks, which a checkpoint cannot save. */
+void csd_refuse(const struct pe *pe, struct csd_told *to);
 /** For detections that repeat waves until they succeed: a message of one has been handled, or n of
  * its timers were set (n < 0: are over). The watchdog does not count these as work. */
 static inline void csd_chatter(struct pe *pe) { pe->n_chatter++; }

@@ -392,6 +392,8 @@ CkLBEdge *edges_number(const struct edge_record *list, size_t n, const CkIndex *
 /* ---- describe_sync.c ------------------------------------------------------------------------- */
 
 void syncs_describe(struct pe *pe, struct csd_told *to);
+/** Steps that are under way, for a checkpoint. */
+void syncs_refuse(struct pe *pe, struct csd_told *to);
 
 /* ---- statistics.c ---------------------------------------------------------------------------- */
 

@@ -114,5 +114,5 @@ const struct ck_part balance_part = {
 	.describe = syncs_describe,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,
-	.save.clear = elem_save,
+	.save = { .refuse = syncs_refuse, .clear = elem_save },
 };

@@ -25,6 +25,19 @@ static void describe_sync(struct collection *c, struct csd_told *to)
 		tell_for_all(to, &w, &m);
 }
 
+/* At rest none goes on: elements that wait in CkAtSync are saved so. */
+void syncs_refuse(struct pe *pe, struct csd_told *to)
+{
+	const struct idmap_slot *at;
+
+	for (size_t i = 0; (at = idmap_each(&ck_of(pe)->colls, &i)); i++) {
+		const struct collection *c = (const struct collection *)at->value;
+
+		if (c->type && sync_of(c)->step)
+			csd_tell(to, NULL, "a balancing step of %s is under way", coll_thing(c).name);
+	}
+}
+
 void syncs_describe(struct pe *pe, struct csd_told *to)
 {
 	const struct idmap_slot *at;

@@ -259,6 +259,6 @@ void measure_pe_start(struct pe *pe)
 	m->speeds = balance_of(pe->node)->speeds && !pe->idle.oversubscribed;
 	m->from_ns = csd_now_ns();
 	m->from_ticks = m->since = cmi_ticks(m->counter);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, measure_idle, pe);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, measure_busy, pe);
+	csd_hook(CcdPROCESSOR_BEGIN_IDLE, measure_idle, pe, true);
+	csd_hook(CcdPROCESSOR_BEGIN_BUSY, measure_busy, pe, true);
 }

@@ -24,7 +24,7 @@ static void look_again(void *arg);
 static void set_timer(struct collection *c, double ms)
 {
 	sync_of(c)->timer = true;
-	CcdCallFnAfter(look_again, c, ms);
+	csd_timer(look_again, c, ms);
 }
 
 static void no_rest(struct pe *pe, struct collection *c)

@@ -88,6 +88,24 @@ static void post_describe(struct pe *pe, struct csd_told *to)
 	}
 }
 
+/* A PE's own tags, and those of the node on its first PE. */
+static bool tag_is_told(const struct pe *pe, uint64_t key)
+{
+	return key >> 32 ? key >> 32 == (uint64_t)pe->local + 1 : pe->local == 0;
+}
+
+/* Under no lock: nothing runs. */
+static void post_refuse(struct pe *pe, struct csd_told *to)
+{
+	const struct idmap_slot *s;
+
+	for (size_t i = 0; (s = idmap_each(&tags_of(pe)->buffers, &i)); i++)
+		if (tag_is_told(pe, s->key))
+			csd_tell(to, NULL, "the buffer with tag %d waits for its call (%s)", (int)(uint32_t)s->key,
+				 s->key >> 32 ? "CkPostBuffer" : "CkPostNodeBuffer");
+	post_describe(pe, to);
+}
+
 /* ---- results of X_on_f_post ------------------------------------------------------------------ */
 
 static void match(CkNcpyBufferPost *post, int i, int tag, enum match how, const char *call)
@@ -499,6 +517,7 @@ const struct ck_part post_part = {
 	.name = "post",
 	.number = PART_POST,
 	.describe = post_describe,
+	.save.refuse = post_refuse,
 	.node_bytes = sizeof(struct tags),
 	.pe_bytes = sizeof(struct waiting_call *),
 	.handlers = CK_LIST(handlers),

@@ -165,7 +165,7 @@ static void seed_pe_start(struct pe *pe)
 	add_neighbour(pe, s, far);
 	add_neighbour(pe, s, -far);
 	if (by_neighbor(pe))
-		CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, seed_idle, pe);
+		csd_hook(CcdPROCESSOR_BEGIN_IDLE, seed_idle, pe, true);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -234,7 +234,7 @@ struct ck_env *owner_give(struct pe *pe, struct ck_env *env, const char *how)
 	if (q->n_fresh == FRESH_MESSAGES)
 		look_at_fresh(pe);
 	if (!q->n_fresh)
-		CcdCallFnAfter(pass_ended, pe, 0);
+		csd_timer(pass_ended, pe, 0);
 	k = &q->fresh[q->n_fresh++];
 	k->env = env;
 	k->by[0] = '\0';

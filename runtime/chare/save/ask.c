@@ -97,7 +97,7 @@ void save_prepared(struct pe *pe)
 
 	s->until_ns = csd_now_ns() + (uint64_t)wait_s * 1000000000u;
 	csd_chatter_timer(pe, 1);
-	CcdCallFnAfter(no_rest, pe, (double)wait_s * 1e3);
+	csd_timer(no_rest, pe, (double)wait_s * 1e3);
 	await_rest(pe);
 }
 

@@ -60,7 +60,7 @@ static void look(void *arg);
 static void look_later(struct pe *pe, double ms)
 {
 	csd_chatter_timer(pe, 1);
-	CcdCallFnAfter(look, pe, ms);
+	csd_timer(look, pe, ms);
 }
 
 static void look(void *arg)

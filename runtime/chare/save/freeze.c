@@ -30,6 +30,7 @@ static const struct ck_part *part_at(const struct pe *pe, int i)
 
 static void collect_refusals(struct pe *pe, struct csd_told *told)
 {
+	csd_refuse(pe, told);
 	for (int i = 0; i < CK_PARTS; i++)
 		if (part_at(pe, i) && part_at(pe, i)->save.refuse) {
 			csd_tell_part(told);

@@ -258,5 +258,7 @@ bool thread_is_counted(const struct ck_obj *obj);
 void thread_ended(struct pe *pe, struct ck_obj *obj);
 /** At the end of the job: drop the messages of threads that still wait. */
 void threads_drop(struct pe *pe);
+/** Describe those that refuse_extra does not, for a checkpoint. */
+void threads_refuse(struct pe *pe, struct csd_told *to);
 
 #endif

@@ -85,6 +85,27 @@ bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool sh
 	return true;
 }
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* Of elements: refuse_extra says so. */
+static void refuse_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS], void *to)
+{
+	struct ck_running now;
+
+	(void)pe;
+	memcpy(&now, state, sizeof now);
+	if (!now.obj)
+		csd_tell(to, NULL, "a thread of the program has not ended (CthCreate)");
+	else if (!thread_is_counted(now.obj))
+		csd_tell(to, NULL, "%s at %s has not ended: it has a stack ([threaded])",
+			 entry_thing(now.obj->coll->type, now.entry).name, obj_thing(now.obj).name);
+}
+
+void threads_refuse(struct pe *pe, struct csd_told *to)
+{
+	csd_each_thread(pe, refuse_thread, to);
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void drop_thread(struct pe *pe, const uint64_t state[CSD_RUNNING_WORDS], void *arg)

@@ -76,5 +76,6 @@ void wait_refuse(struct pe *pe, struct csd_told *to)
 	for (uint32_t i = 1; i < w->n; i++)
 		if (w->extras[i]->obj)
 			refuse_extra(w->extras[i], to);
+	threads_refuse(pe, to);
 	idle_refuse(pe, to);
 }

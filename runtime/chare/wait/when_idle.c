@@ -54,7 +54,7 @@ static void run_idle(void *arg)
 	}
 	w->idle_hook = w->idle != NULL;
 	if (w->idle_hook)
-		CcdCallOnCondition(CcdPROCESSOR_STILL_IDLE, run_idle, arg);
+		csd_hook(CcdPROCESSOR_STILL_IDLE, run_idle, arg, false);
 }
 
 void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call)
@@ -69,7 +69,7 @@ void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenI
 	if (w->idle_hook)
 		return;
 	w->idle_hook = true;
-	CcdCallOnCondition(CcdPROCESSOR_STILL_IDLE, run_idle, pe);
+	csd_hook(CcdPROCESSOR_STILL_IDLE, run_idle, pe, false);
 }
 
 void idle_drop(struct pe *pe)

@@ -3,17 +3,23 @@
  * timers.c: deferred calls on one PE: after a time (a heap by due time) or when a condition is
  * raised (idle, busy, periodic). Converse's Ccd. The loop reads the clock only while a timer is
  * set.
+ *
+ * The program and the runtime call different functions: a checkpoint refuses what the program has
+ * set, because a C function is not in it.
  */
 #include "base.h"
 #include "../../machine/base/cmi_alloc.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct timer {
 	uint64_t due_ns;
 	uint64_t stamp;        /* equal times: first set, first run */
 	CcdVoidFn fn;
 	void *arg;
+	bool own;              /* the runtime's, not the program's */
 };
 
 struct csd_timers {
@@ -26,6 +32,7 @@ struct hook {
 	CcdVoidFn fn;          /* NULL: free slot */
 	void *arg;
 	bool keep;
+	bool own;              /* as above */
 };
 
 struct csd_hooks {
@@ -82,12 +89,22 @@ static struct timer timer_pop(struct pe *pe)
 	return top;
 }
 
-void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
+static void timer_add(CcdVoidFn fn, void *arg, double ms, bool own)
 {
 	struct pe *pe = pe_here("CcdCallFnAfter");
 	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
 
-	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg });
+	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg, own });
+}
+
+void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
+{
+	timer_add(fn, arg, ms, false);
+}
+
+void csd_timer(CcdVoidFn fn, void *arg, double ms)
+{
+	timer_add(fn, arg, ms, true);
 }
 
 uint64_t timers_next_ns(const struct pe *pe)
@@ -154,7 +171,7 @@ static void period_start(struct pe *pe, int condition)
 	*p = (struct period){ pe, condition };
 	if (condition == CcdQUIET_100ms)
 		csd_chatter_timer(pe, 1);
-	CcdCallFnAfter(period_over, p, period_ms[condition]);
+	csd_timer(period_over, p, period_ms[condition]);
 }
 
 static int hook_add(int condition, struct hook h)
@@ -179,12 +196,17 @@ static int hook_add(int condition, struct hook h)
 
 int CcdCallOnCondition(int condition, CcdVoidFn fn, void *arg)
 {
-	return hook_add(condition, (struct hook){ fn, arg, false });
+	return hook_add(condition, (struct hook){ fn, arg, false, false });
 }
 
 int CcdCallOnConditionKeep(int condition, CcdVoidFn fn, void *arg)
 {
-	return hook_add(condition, (struct hook){ fn, arg, true });
+	return hook_add(condition, (struct hook){ fn, arg, true, false });
+}
+
+int csd_hook(int condition, CcdVoidFn fn, void *arg, bool keep)
+{
+	return hook_add(condition, (struct hook){ fn, arg, keep, true });
 }
 
 void CcdCancelCallOnCondition(int condition, int id)
@@ -221,4 +243,58 @@ void hooks_raise(struct pe *pe, int condition)
 	}
 	if (hs->on[condition].live && period_ms[condition] > 0)
 		period_start(pe, condition);
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* Its name, or where it is in its file: programs need not export their functions. */
+static struct csd_thing function_thing(CcdVoidFn fn)
+{
+	Dl_info at;
+	void *p;
+
+	memcpy(&p, &fn, sizeof p);
+	if (!dladdr(p, &at) || !at.dli_fname)
+		return csd_named(NULL, "the function at %p", p);
+	if (at.dli_saddr == p)
+		return csd_named(NULL, "%s", at.dli_sname);
+	return csd_named(NULL, "the function at %s+0x%zx", strrchr(at.dli_fname, '/') ?
+			 strrchr(at.dli_fname, '/') + 1 : at.dli_fname,
+			 (size_t)((char *)p - (char *)at.dli_fbase));
+}
+
+static void timers_refuse(const struct pe *pe, struct csd_told *to)
+{
+	const uint64_t now = csd_now_ns();
+
+	for (size_t i = 0; i < pe->n_timers; i++) {
+		const struct timer *t = &pe->timers->heap[i];
+
+		if (!t->own)
+			csd_tell(to, NULL, "a timer of the program: %s in %.1f s (CcdCallFnAfter)",
+				 function_thing(t->fn).name, t->due_ns > now ? (double)(t->due_ns - now) * 1e-9 : 0.0);
+	}
+}
+
+void csd_refuse(const struct pe *pe, struct csd_told *to)
+{
+	static const char *const conditions[CCD_N_CONDITIONS] = {
+		[CcdPROCESSOR_BEGIN_IDLE] = "CcdPROCESSOR_BEGIN_IDLE",
+		[CcdPROCESSOR_STILL_IDLE] = "CcdPROCESSOR_STILL_IDLE",
+		[CcdPROCESSOR_BEGIN_BUSY] = "CcdPROCESSOR_BEGIN_BUSY",
+		[CcdPERIODIC_10ms] = "CcdPERIODIC_10ms",
+		[CcdPERIODIC_100ms] = "CcdPERIODIC_100ms",
+		[CcdPERIODIC_1s] = "CcdPERIODIC_1s",
+		[CcdQUIET_100ms] = "CcdQUIET_100ms",
+	};
+
+	timers_refuse(pe, to);
+	for (int c = 0; c < CCD_N_CONDITIONS; c++)
+		for (int i = 0; i < pe->hooks->on[c].n; i++) {
+			const struct hook *h = &pe->hooks->on[c].v[i];
+
+			if (h->fn && !h->own)
+				csd_tell(to, NULL, "a hook of the program: %s on %s (CcdCallOnCondition)",
+					 function_thing(h->fn).name, conditions[c]);
+		}
 }

@@ -298,8 +298,8 @@ static void counts_pe_start(struct pe *pe)
 	atomic_store_explicit(&c->gauge->clock, k->counter ? GAUGE_COUNTER : GAUGE_NS,
 			      memory_order_release);
 	pe->counts = c;
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, counts_idle, pe);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, counts_busy, pe);
+	csd_hook(CcdPROCESSOR_BEGIN_IDLE, counts_idle, pe, true);
+	csd_hook(CcdPROCESSOR_BEGIN_BUSY, counts_busy, pe, true);
 }
 
 static void counts_loop_ended(struct pe *pe)

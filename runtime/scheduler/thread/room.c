@@ -117,7 +117,7 @@ static void wake_tick(void *arg)
 	wake_first(pe);
 	if (pe->room.first) {
 		pe->room.ticks = true;
-		CcdCallFnAfter(wake_tick, pe, TICK_MS);
+		csd_timer(wake_tick, pe, TICK_MS);
 	}
 }
 
@@ -130,7 +130,7 @@ static void wait_for_tick(struct pe *pe)
 	pe->room.last = &w.next;
 	if (!pe->room.ticks) {
 		pe->room.ticks = true;
-		CcdCallFnAfter(wake_tick, pe, TICK_MS);
+		csd_timer(wake_tick, pe, TICK_MS);
 	}
 	pe->n_created++;
 	CthSuspend();

@@ -287,8 +287,8 @@ static void traced_pe_start(struct pe *pe)
 	pe->trace = t;
 	pe->queue.traced = pe;
 	pe->queue.mixed = true;
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, record_idle, pe);
-	CcdCallOnConditionKeep(CcdPROCESSOR_BEGIN_BUSY, record_busy, pe);
+	csd_hook(CcdPROCESSOR_BEGIN_IDLE, record_idle, pe, true);
+	csd_hook(CcdPROCESSOR_BEGIN_BUSY, record_busy, pe, true);
 }
 
 static void traced_pe_stop(struct pe *pe)

@@ -440,7 +440,7 @@ static void watch_report(struct pe *pe, enum watch_why why)
 
 	w->why = why;
 	w->told = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *w->told, WATCH_REPORT);
-	CcdCallFnAfter(tell_over, pe, TELL_MS);
+	csd_timer(tell_over, pe, TELL_MS);
 	send_watch(pe, pe->id, WATCH_TELL, ++w->round,
 		   (const uint64_t[SUMS]){ why == WATCH_REST || why == WATCH_LOST }, NULL);
 }

@@ -9,6 +9,6 @@ void wave_soon(struct wave_pause *p)
 
 void wave_after(struct wave_pause *p, CcdVoidFn fn, void *arg)
 {
-	CcdCallFnAfter(fn, arg, p->ms);
+	csd_timer(fn, arg, p->ms);
 	p->ms = p->ms * 1e3 < WAVE_LONGEST_US ? p->ms * 2 : p->ms;
 }

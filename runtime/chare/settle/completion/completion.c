@@ -489,4 +489,5 @@ const struct ck_part completion_part = {
 	.handlers = CK_LIST(handlers),
 	.pe_stop = completion_pe_stop,
 	.describe = completion_describe,
+	.save.refuse = completion_describe,
 };
