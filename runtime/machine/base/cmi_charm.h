@@ -28,7 +28,7 @@ static inline const char *cmi_charm_option(const char *arg)
 		{ "+traceroot", "CK_TRACE=FOLDER records a trace there" },
 		{ "+logsize", "CK_TRACE=FOLDER,MB says how much memory a trace has" },
 		{ "+stacksize", "CK_STACK=KIB is the stack of a thread" },
-		{ "+restart", "there are no checkpoints to start from" },
+		{ "+restart", "CK_RESTART=DIR starts the job from a checkpoint" },
 		{ "++nodelist", "--hostfile FILE or --hosts A,B names the hosts" },
 		{ "++mpiexec", "--launcher mpirun, hydra or srun starts nodes on other hosts" },
 		{ "++n", "-n is the number of PEs, and --ppn how many of them a process has" },
