@@ -9,6 +9,7 @@
  * no name comes twice. Branches say of which PE or node they are copies. Calls that wait for
  * conditions and bodies wait from one job to the next.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -384,16 +385,21 @@ void Hand_on_end_load(Hand *self)
 
 /* ---- every PE: singletons -------------------------------------------------------------------- */
 
-/* Its name is new. */
+/* Its name is new. The nodes of this process share the list. */
 static void make_one(int pe)
 {
-	const int no = atomic_fetch_add(&n_lones, 1);
-	const CProxy_Lone made = Lone_ckNew(pe, no);
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	CProxy_Lone made;
+	int no;
 
+	pthread_mutex_lock(&lock);
+	no = atomic_fetch_add(&n_lones, 1);
+	made = Lone_ckNew(pe, no);
 	CHECK(no < LONES);
 	for (int i = 0; i < no; i++)
 		CHECK(lones[i].proxy.ck.id != made.ck.id || lones[i].proxy.ck.pe != made.ck.pe);
 	lones[no] = (struct lone){ .proxy = made, .lives = true };
+	pthread_mutex_unlock(&lock);
 }
 
 void Hand_on_make(Hand *self)
