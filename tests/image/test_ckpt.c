@@ -16,7 +16,7 @@
 
 enum { NODES = 2 };
 
-static char dir[64], said[1 << 16];
+static char dir[256], said[1 << 16];
 static const char *bin;
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
@@ -58,13 +58,13 @@ static int make(void **state)
 	const char *tmp = getenv("TMPDIR");
 
 	(void)state;
-	snprintf(dir, sizeof dir, "%.40s/ckpt-XXXXXX", tmp ? tmp : "/tmp");
+	snprintf(dir, sizeof dir, "%.200s/ckpt-XXXXXX", tmp ? tmp : "/tmp");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int drop(void **state)
 {
-	char command[100];
+	char command[300];
 
 	(void)state;
 	snprintf(command, sizeof command, "rm -rf %s", dir);
@@ -74,7 +74,7 @@ static int drop(void **state)
 /* Its exit code; `said` is what it has printed. %s in the arguments is the folder. */
 static int ckpt(const char *args)
 {
-	char words[400], command[1000];
+	char words[1400], command[2400];
 
 	snprintf(words, sizeof words, args, dir, dir);
 	snprintf(command, sizeof command, "%s/../../bin/ckpt %s 2>&1", bin, words);
@@ -98,7 +98,7 @@ static void assert_said(const char *words)
 /* Flip a bit of a file of checkpoint 1. Returns how long the file is. */
 static long flip(const char *name, long at)
 {
-	char path[200];
+	char path[400];
 
 	snprintf(path, sizeof path, "%s/ck-000001/%s", dir, name);
 

@@ -123,7 +123,7 @@ ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t at)
 
 /* ---- a job ---------------------------------------------------------------------------------- */
 
-static char dir[64];
+static char dir[256];
 static const char *job = "";
 
 static struct image_folder folder_of_job(void)
@@ -282,13 +282,13 @@ static int make(void **state)
 	(void)state;
 	fault.at = 0;
 	job = "";
-	snprintf(dir, sizeof dir, "%.40s/image-XXXXXX", tmp ? tmp : "/tmp");
+	snprintf(dir, sizeof dir, "%.200s/image-XXXXXX", tmp ? tmp : "/tmp");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int drop(void **state)
 {
-	char command[100];
+	char command[300];
 
 	(void)state;
 	fault.at = 0;
@@ -531,7 +531,7 @@ static void a_limit_on_files_is_an_error(void **state)
 static void write_lock(const char *text)
 {
 	struct image_why why;
-	char path[100];
+	char path[400];
 
 	snprintf(path, sizeof path, "%s/lock", dir);
 	unlink(path);
@@ -571,7 +571,7 @@ static void a_lock_that_is_taken_away_is_noticed(void **state)
 
 static void only_a_dead_owner_is_no_obstacle(void **state)
 {
-	char host[100], boot[100] = "", space[100], text[600];
+	char host[100], boot[100] = "", space[300], text[600];
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
 	const ssize_t n = readlink("/proc/self/ns/pid", space, sizeof space - 1);
 
@@ -617,7 +617,7 @@ static void only_a_dead_owner_is_no_obstacle(void **state)
 
 static char *path_of(const char *name)
 {
-	static char path[200];
+	static char path[400];
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	return path;

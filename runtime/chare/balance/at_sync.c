@@ -195,7 +195,7 @@ static void go_on(struct pe *pe, struct collection *c, const struct sync_sums *a
 {
 	const struct balance_node *b = balance_of(pe->node);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
-	const bool looks = choose_looks(b, &sync_of(c)->choice, sync_of(c)->round);
+	const bool looks = b->name && choose_looks(b, &sync_of(c)->choice, sync_of(c)->round);
 
 	if (looks && choose_step(b, &sync_of(c)->choice, all, m->n_arrays == 1)) {
 		step_begins(pe, sync_of(c));
