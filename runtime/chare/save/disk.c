@@ -59,8 +59,7 @@ static void look(void *arg);
 
 static void look_later(struct pe *pe, double ms)
 {
-	csd_chatter_timer(pe, 1);
-	csd_timer(look, pe, ms);
+	csd_timer(look, pe, ms); /* not chatter: a job that waits for its disk does not hang */
 }
 
 static void look(void *arg)
@@ -69,7 +68,6 @@ static void look(void *arg)
 	struct pe *pe = arg;
 	struct disk *d = disk_of(pe);
 
-	csd_chatter_timer(pe, -1);
 	if (!image_task_done(&d->task)) {
 		d->ms = d->ms < MOST_MS ? 2 * d->ms : MOST_MS;
 		look_later(pe, d->ms);
