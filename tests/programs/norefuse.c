@@ -63,9 +63,13 @@ static void called(void *ctx, const CkReductionMsg *m)
 
 void Main_on_rest(Main *self)
 {
-	if (self->stage == BEGUN && self->row == FUNCTION)
-		CkStartQD(CkCallbackFunction(called, NULL));
-	CkStartCheckpoint(self->dir, Main_cb_saved(mainProxy));
+	if (self->stage != BEGUN || self->row != FUNCTION) {
+		CkStartCheckpoint(self->dir, Main_cb_saved(mainProxy));
+		return;
+	}
+	/* In memory, because the function is called while a folder is made. */
+	CkStartQD(CkCallbackFunction(called, NULL));
+	CkStartMemCheckpoint(Main_cb_saved(mainProxy));
 }
 
 void Main_on_saved(Main *self, int status)

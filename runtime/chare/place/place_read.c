@@ -177,15 +177,29 @@ static const char *element_read(struct pe *pe, const struct image_name *name, co
 
 /* ---- calls of elements that do not exist ----------------------------------------------------- */
 
+/* Multicasts are numbered from 1 again, so an old number would name a later one. */
+static void forget_number(struct ck_env *env)
+{
+	struct ck_of_all of;
+
+	if (!(env->more & CK_MORE_SECTION) || !(env->more & CK_MORE_NUMBERED) ||
+	    env->head.size < sizeof *env + sizeof(struct ck_of_section))
+		return;
+	env_drop_behind(env, &of, sizeof of);
+	env->more &= (uint8_t)~CK_MORE_NUMBERED;
+}
+
 static const char *missing_take(struct pe *pe, struct away *a, struct cmi_msg *m)
 {
 	const enum missing_kind kind = (enum missing_kind)m->handler;
-	const struct ck_env *env = (const struct ck_env *)m;
+	struct ck_env *env = (struct ck_env *)m;
 	const char *why = env->coll == a->coll->id ? NULL : "it has a call of another collection";
 
 	m->src_pe %= pe->node->job->n_pes;
 	m->handler = kind == MISSING_DESTROY ? ck_handler(pe, PART_PLACE, H_DESTROY) :
 					       ck_handler(pe, PART_CALL, H_ELEMENT);
+	if (kind == MISSING_CALL)
+		forget_number(env);
 	if (!why && kind == MISSING_CALL)
 		why = shape_call_of(pe, a->coll, env);
 	if (kind != MISSING_CALL && kind != MISSING_DESTROY)

@@ -15,6 +15,7 @@
 #include "section_int.h"
 #include "../place/record/place_record.h"
 #include "../core/shape.h"
+#include "../../image/image.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -220,7 +221,7 @@ static __attribute__((noinline)) void take_odd_number(struct pe *pe, struct sect
 static inline void take_number(struct pe *pe, struct section *s, struct ck_env *env,
 			       struct ck_of_all *of)
 {
-	of->root = section_root(s->id);
+	of->root = s->root;
 	of->no = env->section.no ? spans_count_next(&s->came, (int)of->root, env->section.no) : 0;
 	if (CSD_UNLIKELY(!of->no && (env->section.no || env->more & CK_MORE_NUMBERED)))
 		take_odd_number(pe, s, env, of);
@@ -283,7 +284,7 @@ static inline void send_down(struct pe *pe, struct section *s, struct ck_env *en
 
 static void section_send_now(struct pe *pe, struct collection *c, struct ck_env *env)
 {
-	const int root = section_root(env->section.number);
+	const int root = section_home(pe, env->section.number);
 
 	(void)c;
 	if (root == pe->id)
@@ -308,9 +309,10 @@ static struct ck_env *numbered(struct pe *pe, const struct collection *c, uint64
 static void section_send(struct pe *pe, const CkSection *to, struct ck_env *env)
 {
 	struct collection *c = coll_get(pe, to->coll);
-	struct section *s = section_root(to->id) == pe->id ? section_find(pe, to->id) : NULL;
+	const bool root = section_home(pe, to->id) == pe->id;
+	struct section *s = root ? section_find(pe, to->id) : NULL;
 
-	if (section_root(to->id) != pe->id && (!c->type || c->type->kind == CKGEN_ARRAY))
+	if (!root && (!c->type || c->type->kind == CKGEN_ARRAY))
 		env = numbered(pe, c, to->id, env);
 	env->head.handler = ck_handler(pe, PART_SECTION, H_MULTICAST);
 	env->coll = to->coll;
@@ -328,7 +330,7 @@ static void section_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_env *env = (struct ck_env *)m;
 	bool passed_on = env->flags & CK_ENV_FORWARDED;
-	struct section *s = section_root(env->section.number) == pe->id && !passed_on ?
+	struct section *s = section_home(pe, env->section.number) == pe->id && !passed_on ?
 				    living(pe, env, m->src_pe) : section_get(pe, env->section.number);
 
 	if (CSD_UNLIKELY(!section_known(s))) {
@@ -388,7 +390,7 @@ static void maybe_end(struct pe *pe, struct section *s)
 
 static void destroy(struct pe *pe, struct section *s, uint64_t n_sent)
 {
-	s->end = section_root(s->id) == pe->id ? s->n_sent : n_sent;
+	s->end = s->root == pe->id ? s->n_sent : n_sent;
 	maybe_end(pe, s);
 }
 
@@ -398,7 +400,7 @@ void CkSectionDestroy(CkSection section)
 
 	if (CSD_UNLIKELY(!section_is_set(pe, section.id)))
 		section_unset(pe, "CkSectionDestroy");
-	section_post(pe, section_root(section.id), section.id, SECTION_DESTROY, env_new(pe, 0, 0));
+	section_post(pe, section_home(pe, section.id), section.id, SECTION_DESTROY, env_new(pe, 0, 0));
 }
 
 /* ---- other messages -------------------------------------------------------------------------- */
@@ -478,7 +480,7 @@ static void section_ctl_arrived(struct pe *pe, struct cmi_msg *m)
 	if (env->section.kind >= SECTION_HEAR && outside_arrived(pe, env))
 		return;
 	bool makes_it = env->section.kind == SECTION_START || env->section.kind == SECTION_CREATE;
-	bool root = section_root(env->coll) == pe->id;
+	bool root = section_home(pe, env->coll) == pe->id;
 	struct section *s = root ? section_find(pe, env->coll) : section_get(pe, env->coll);
 
 	if (CSD_UNLIKELY(!s || (s->end != UINT64_MAX && root && env->section.kind != SECTION_PART &&
@@ -589,10 +591,10 @@ static const char *section_ctl_misfit(struct pe *pe, const struct cmi_msg *m)
 	case SECTION_DESTROY:
 		return NULL;
 	case SECTION_HEAR:
-		return section_root(env->coll) == pe->id ? NULL : "this PE has not made the section";
+		return section_home(pe, env->coll) == pe->id ? NULL : "this PE has not made the section";
 	case SECTION_OUTSIDE:
 	case SECTION_OVER:
-		return section_root(env->coll) == m->src_pe ? NULL : "its sender has not made the section";
+		return section_home(pe, env->coll) == m->src_pe ? NULL : "its sender has not made the section";
 	case SECTION_START:
 		break;
 	}
@@ -642,4 +644,7 @@ const struct ck_part section_part = {
 	.pe_stop = section_pe_stop,
 	.watch.fini = section_newborns_fini,
 	.describe = sections_describe,
+	.save = { .refuse = sections_refuse, .write = sections_write,
+		  .kinds = UINT32_C(1) << IMAGE_SECTION, .mine = section_is_mine, .read = section_read,
+		  .read_all = sections_read_all },
 };

@@ -6,6 +6,7 @@
  *	section_newborn.c which multicasts elements get that are inserted
  *	section_make.c    who belongs to it: its list and its tree
  *	section_reduce.c  reductions over its members
+ *	section_save.c    sections in checkpoints
  *	section.c         multicast, the end
  */
 #ifndef CK_SECTION_INT_H
@@ -32,7 +33,8 @@ struct section_array {
  * the root, and the PEs that have members are below it. A record without a type has messages that
  * came before the section's list. */
 struct section {
-	uint64_t id;              /* contains the root's PE, as a collection's id does */
+	uint64_t id;              /* contains the PE that made it, as a collection's id does */
+	int root;                 /* of its tree: section_home */
 	const CkGenChare *type;   /* of all members */
 	struct section_array *arrays; /* arrays of this PE's members, by id */
 	uint32_t n_arrays;
@@ -75,6 +77,7 @@ struct sections {
 	struct section *recent[SECTIONS_RECENT]; /* found lately, by section_recent; or NULL */
 	struct section *mixed;    /* those that may have members of several arrays */
 	uint32_t n_made;          /* sections that this PE made */
+	struct idmap saved;       /* a restart: struct section_saved by id, until all are read */
 };
 
 /** Of a collection on a PE. */
@@ -112,11 +115,21 @@ enum section_kind {
 #define SECTION_MIXED (UINT32_C(1) << 31)
 
 static inline int section_root(uint64_t id) { return (int)(id >> 32); }
+/** The root of its tree: the PE that made it, or the one that has taken its place in a job that was
+ * restarted with fewer PEs. */
+static inline int section_home(const struct pe *pe, uint64_t id)
+{
+	const int maker = section_root(id), n_pes = pe->node->job->n_pes;
+
+	return CSD_LIKELY(maker < n_pes) ? maker : maker % n_pes;
+}
 static inline unsigned section_no(uint64_t id) { return (uint32_t)id & ~SECTION_MIXED; }
 static inline bool section_mixed(uint64_t id) { return (uint32_t)id & SECTION_MIXED; }
 static inline bool section_known(const struct section *s) { return s && s->type; }
 
 struct section_list;
+struct image_name;
+struct image_out;
 
 /* section_make.c */
 /** The error of a SECTION_CREATE of another process; NULL: none. */
@@ -124,6 +137,9 @@ const char *section_list_misfit(struct pe *pe, const struct ck_env *env);
 /** Begin with a SECTION_START message; the call takes it over. Like calls, it waits until this PE
  * knows the extents of all its arrays. */
 void section_start(struct pe *pe, struct section *s, struct ck_env *env);
+/** The same for a section of a checkpoint, with these members; every PE knows its arrays. */
+void section_remake(struct pe *pe, struct section *s, const CkGenChare *type, const CkElement *list,
+		    uint32_t n);
 /** The section's list has arrived: take our members, forward the others, and handle the messages
  * that came too early. */
 void section_install(struct pe *pe, struct section *s, struct section_list *l);
@@ -202,5 +218,14 @@ void section_part_came(struct pe *pe, struct section *s, struct ck_env *env);
 const char *section_values_misfit(struct pe *pe,
 				  const struct ck_env *env); /* of a part or a contribution */
 void section_describe(struct pe *pe, const struct section *s, struct csd_told *to);
+/** Only what has begun. */
+void section_describe_open(struct pe *pe, const struct section *s, struct csd_told *to);
+
+/* section_save.c: functions of the part's `save` */
+void sections_refuse(struct pe *pe, struct csd_told *to);
+void sections_write(struct pe *pe, struct image_out *out);
+bool section_is_mine(struct pe *pe, const struct image_name *name);
+const char *section_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);
+void sections_read_all(struct pe *pe);
 
 #endif

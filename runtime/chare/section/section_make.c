@@ -301,6 +301,17 @@ void section_start(struct pe *pe, struct section *s, struct ck_env *env)
 	csd_msg_free(pe, &list->head);
 }
 
+void section_remake(struct pe *pe, struct section *s, const CkGenChare *type, const CkElement *list,
+		    uint32_t n)
+{
+	struct ck_env *env = list_env(pe, type, 0, n);
+
+	memcpy(list_elements(payload_of(env)), list, n * sizeof *list);
+	if (n)
+		section_list_seen(pe, s, coll_get(pe, list->id));
+	section_start(pe, s, env);
+}
+
 /* A SECTION_START message whose list the caller fills. type NULL: not known yet; the collection
  * will tell. */
 static struct ck_env *new_list(struct pe *pe, const CkGenChare *type, size_t n)

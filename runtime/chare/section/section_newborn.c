@@ -48,13 +48,13 @@ struct section_newborn {
 
 struct section *section_heard_of(struct pe *pe, uint64_t id)
 {
-	const bool root = section_root(id) == pe->id;
+	const bool root = section_home(pe, id) == pe->id;
 	struct section *s = root ? section_find(pe, id) : section_get(pe, id);
 
 	if (root || s->type || s->hears)
 		return s;
 	s->hears = true;
-	section_post(pe, section_root(id), id, SECTION_HEAR, env_new(pe, 0, 0));
+	section_post(pe, section_home(pe, id), id, SECTION_HEAR, env_new(pe, 0, 0));
 	return s;
 }
 

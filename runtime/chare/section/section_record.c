@@ -38,6 +38,7 @@ struct section *section_get_slow(struct pe *pe, uint64_t id)
 		return s;
 	s = section_zeroed(1, sizeof *s);
 	s->id = id;
+	s->root = section_home(pe, id);
 	s->tree.parent = -1;
 	s->end = UINT64_MAX;
 	msg_fifo_init(&s->waiting);
@@ -128,7 +129,7 @@ void section_list_seen(struct pe *pe, struct section *s, const struct collection
 
 bool section_is_set(const struct pe *pe, uint64_t id)
 {
-	return id && (uint32_t)section_root(id) < (uint32_t)pe->node->job->n_pes;
+	return id && csd_can_make(pe->node, id >> 32);
 }
 
 _Noreturn void section_unset(struct pe *pe, const char *what)

@@ -125,13 +125,13 @@ void section_ask(struct pe *pe, struct section *s, CkIndex index, uint16_t chare
 {
 	struct ck_env *env;
 
-	if (s->asked || section_root(s->id) == pe->id)
+	if (s->asked || s->root == pe->id)
 		return;
 	s->asked = true;
 	env = env_new(pe, 0, 0);
 	env->index = index;
 	env->section.entry = chare;
-	section_post(pe, section_root(s->id), s->id, SECTION_ASK, env);
+	section_post(pe, s->root, s->id, SECTION_ASK, env);
 }
 
 /* A contribution for the section's record at home. */
@@ -180,7 +180,7 @@ static void contribute_here(struct pe *pe, uint64_t id, const struct ck_obj *obj
 		section_post(pe, home, id, SECTION_CONTRIBUTE, contribution_away(pe, obj, in));
 		return;
 	}
-	bool root = section_root(id) == pe->id;
+	bool root = section_home(pe, id) == pe->id;
 	struct section *s = root ? section_find(pe, id) : section_get(pe, id);
 
 	if (CSD_UNLIKELY(!s || s->end != UINT64_MAX))
@@ -264,7 +264,7 @@ static void section_describe_reduction(struct pe *pe, const struct section *s, u
 					 section_no(s->id), section_root(s->id)), r, &m);
 }
 
-void section_describe(struct pe *pe, const struct section *s, struct csd_told *to)
+void section_describe_open(struct pe *pe, const struct section *s, struct csd_told *to)
 {
 	const size_t n = msg_fifo_count(&s->waiting);
 
@@ -274,6 +274,11 @@ void section_describe(struct pe *pe, const struct section *s, struct csd_told *t
 	for (const struct reduction *r = s->reductions; r; r = r->next)
 		if (!r->done)
 			section_describe_reduction(pe, s, r->no, r, to);
+}
+
+void section_describe(struct pe *pe, const struct section *s, struct csd_told *to)
+{
+	section_describe_open(pe, s, to);
 	if (s->type && s->n_members &&
 	    !*reduction_place((struct reduction **)(uintptr_t)&s->reductions, members_next(s)))
 		section_describe_reduction(pe, s, members_next(s), NULL, to);

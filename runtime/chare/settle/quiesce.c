@@ -10,10 +10,13 @@
  * there, so a busy job is not disturbed. PE 0 waits longer between waves each time.
  */
 #include "settle.h"
+#include "../core/describe.h"
 #include "../core/shape.h"
+#include "../../image/image.h"
 #include "../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum qd_kind { QD_START, QD_ASK, QD_SUM };
 
@@ -43,6 +46,8 @@ struct qd {
 	bool have_before;
 	struct wave_pause pause;
 	struct qd_waiter *waiters;
+	CkCallback *saved;             /* ours: [n_saved], of a restart, until all is there */
+	size_t n_saved;
 };
 
 enum { QD_CREATED, QD_PROCESSED };  /* indices of `sums` */
@@ -249,6 +254,74 @@ void CkWaitQD(void)
 	CkFreeMsg(CkCallbackThreadDelay(cb));
 }
 
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* A fence's threads are refused themselves. */
+static bool waiter_is_lost(const struct pe *pe, const struct qd_waiter *w)
+{
+	const struct ck_callback_kind *k = callback_kind_of(pe, &w->cb);
+
+	return k->names == CK_NAMES_PE;
+}
+
+static void qd_refuse(struct pe *pe, struct csd_told *to)
+{
+	for (const struct qd_waiter *w = qd_of(pe)->waiters; w; w = w->next)
+		if (waiter_is_lost(pe, w))
+			csd_tell(to, NULL, "%s waits for quiescence, and cannot be called in another process: only "
+				 "an entry method can", callback_thing(pe, &w->cb).name);
+}
+
+/* PE 0 has them. */
+static void qd_write(struct pe *pe, struct image_out *out)
+{
+	const struct image_name name = { .kind = IMAGE_QUIESCENCE };
+	CkCallback *to;
+	size_t n = 0;
+
+	for (const struct qd_waiter *w = qd_of(pe)->waiters; w; w = w->next)
+		n++;
+	if (!n)
+		return;
+	to = out->add(out, &name, n * sizeof *to);
+	for (const struct qd_waiter *w = qd_of(pe)->waiters; to && w; w = w->next)
+		*to++ = w->cb;
+}
+
+static bool qd_is_mine(struct pe *pe, const struct image_name *name)
+{
+	(void)name;
+	return !pe->id;
+}
+
+static const char *qd_read(struct pe *pe, const struct image_name *name, const void *bytes,
+			   size_t n)
+{
+	struct qd *qd = qd_of(pe);
+
+	(void)name;
+	if (n % sizeof *qd->saved || qd->saved)
+		return "it is not a list of callbacks, or there are two";
+	qd->saved = cmi_alloc(n + 1, "quiescence detection");
+	qd->n_saved = n / sizeof *qd->saved;
+	memcpy(qd->saved, bytes, n);
+	for (size_t i = 0; i < qd->n_saved; i++)
+		if (shape_callback(pe, &qd->saved[i]))
+			return shape_callback(pe, &qd->saved[i]);
+	return NULL;
+}
+
+/* The first wave waits in the queue until all that this PE reads is there. */
+static void qd_read_all(struct pe *pe)
+{
+	struct qd *qd = qd_of(pe);
+
+	while (qd->n_saved)
+		qd_begin(pe, &qd->saved[--qd->n_saved]);
+	free(qd->saved);
+	qd->saved = NULL;
+}
+
 /* ---- the part -------------------------------------------------------------------------------- */
 
 static void qd_pe_stop(struct pe *pe)
@@ -300,4 +373,6 @@ const struct ck_part quiesce_part = {
 	.handlers = CK_LIST(handlers),
 	.pe_stop = qd_pe_stop,
 	.describe = qd_describe,
+	.save = { .refuse = qd_refuse, .write = qd_write, .kinds = UINT32_C(1) << IMAGE_QUIESCENCE,
+		  .mine = qd_is_mine, .read = qd_read, .read_all = qd_read_all },
 };

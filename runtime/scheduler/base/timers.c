@@ -16,23 +16,22 @@
 
 struct timer {
 	uint64_t due_ns;
-	uint64_t stamp;        /* equal times: first set, first run */
+	uint64_t stamp;        /* equal times: first set, first run; odd: the runtime's, not the program's */
 	CcdVoidFn fn;
 	void *arg;
-	bool own;              /* the runtime's, not the program's */
 };
 
 struct csd_timers {
 	struct timer *heap;    /* [pe->n_timers] */
 	size_t cap;
-	uint64_t stamp;
+	uint64_t stamp;        /* of the last one; even, but in csd_timer */
 };
 
 struct hook {
 	CcdVoidFn fn;          /* NULL: free slot */
 	void *arg;
 	bool keep;
-	bool own;              /* as above */
+	bool own;              /* the runtime's, not the program's */
 };
 
 struct csd_hooks {
@@ -89,22 +88,22 @@ static struct timer timer_pop(struct pe *pe)
 	return top;
 }
 
-static void timer_add(CcdVoidFn fn, void *arg, double ms, bool own)
+void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
 {
 	struct pe *pe = pe_here("CcdCallFnAfter");
 	uint64_t delay = ms > 0 ? (uint64_t)(ms * 1e6) : 0;
 
-	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp++, fn, arg, own });
+	timer_push(pe, (struct timer){ csd_now_ns() + delay, pe->timers->stamp += 2, fn, arg });
 }
 
-void CcdCallFnAfter(CcdVoidFn fn, void *arg, double ms)
-{
-	timer_add(fn, arg, ms, false);
-}
-
+/* By the same function, so that timer_push is inlined there. */
 void csd_timer(CcdVoidFn fn, void *arg, double ms)
 {
-	timer_add(fn, arg, ms, true);
+	struct csd_timers *ts = pe_here("csd_timer")->timers;
+
+	ts->stamp--;
+	CcdCallFnAfter(fn, arg, ms);
+	ts->stamp++;
 }
 
 uint64_t timers_next_ns(const struct pe *pe)
@@ -119,7 +118,7 @@ int timers_run_slow(struct pe *pe)
 	uint64_t now = csd_now_ns(), newest = ts->stamp;
 	int n = 0;
 
-	while (pe->n_timers && ts->heap[0].due_ns <= now && ts->heap[0].stamp < newest) {
+	while (pe->n_timers && ts->heap[0].due_ns <= now && ts->heap[0].stamp <= newest) {
 		struct timer t = timer_pop(pe);
 
 		t.fn(t.arg);
@@ -270,7 +269,7 @@ static void timers_refuse(const struct pe *pe, struct csd_told *to)
 	for (size_t i = 0; i < pe->n_timers; i++) {
 		const struct timer *t = &pe->timers->heap[i];
 
-		if (!t->own)
+		if (t->stamp % 2 == 0)
 			csd_tell(to, NULL, "a timer of the program: %s in %.1f s (CcdCallFnAfter)",
 				 function_thing(t->fn).name, t->due_ns > now ? (double)(t->due_ns - now) * 1e-9 : 0.0);
 	}

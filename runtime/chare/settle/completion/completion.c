@@ -18,9 +18,11 @@
  */
 #include "../settle.h"
 #include "../../core/shape.h"
+#include "../../../image/image.h"
 #include "../../../machine/base/cmi_alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum completion_kind { COMPLETION_ASK, COMPLETION_SUM, COMPLETION_CHANGED, COMPLETION_START };
 
@@ -107,19 +109,20 @@ static void completion_pe_stop(struct pe *pe)
 	}
 }
 
-static int completion_root(const struct completion *c)
+/* The PE that made it, or the one that has taken its place in a job that was restarted. */
+static int root_of_id(const struct pe *pe, uint64_t id)
 {
-	return (int)(c->id >> 32);
+	return (int)((id >> 32) % (uint64_t)pe->node->job->n_pes);
 }
 
 static struct completion *completion_add(struct pe *pe, uint64_t id)
 {
 	struct completion *c = cmi_alloc_zero(1, sizeof *c, "a completion detector");
 
-	if (!(uint32_t)id || id >> 32 >= (uint64_t)pe->node->job->n_pes)
+	if (!(uint32_t)id || !csd_can_make(pe->node, id >> 32))
 		csd_abort(pe, "a CkCompletion was used that CkCompletionCreate has not made");
 	c->id = id;
-	if (completion_root(c) == pe->id) {
+	if (root_of_id(pe, id) == pe->id) {
 		c->root = cmi_alloc_zero(1, sizeof *c->root, "a completion detector");
 		*c->root = (struct root){ .pe = pe, .c = c };
 	}
@@ -264,7 +267,7 @@ static void tell_parent(struct pe *pe, struct completion *c)
 		root_changed(c->root);
 		return;
 	}
-	csd_send(pe, csd_tree_parent(pe, completion_root(c)),
+	csd_send(pe, csd_tree_parent(pe, root_of_id(pe, c->id)),
 		 &message(pe, c, COMPLETION_CHANGED, sizeof(struct completion_msg))->head);
 }
 
@@ -280,7 +283,7 @@ static void no_longer(struct pe *pe, struct completion *c)
 /* When all children have answered, add this PE's current counts, and send the sums up. */
 static void completion_maybe_answer(struct pe *pe, struct completion *c)
 {
-	if (!wave_is_in(pe, &c->wave, completion_root(c)))
+	if (!wave_is_in(pe, &c->wave, root_of_id(pe, c->id)))
 		return;
 	struct sums s = c->own;
 
@@ -295,12 +298,12 @@ static void completion_maybe_answer(struct pe *pe, struct completion *c)
 
 	m->sums = s;
 	m->changed = c->changed;
-	csd_send(pe, csd_tree_parent(pe, completion_root(c)), &m->head);
+	csd_send(pe, csd_tree_parent(pe, root_of_id(pe, c->id)), &m->head);
 }
 
 static void completion_ask(struct pe *pe, struct completion *c, int32_t prio)
 {
-	int root = completion_root(c);
+	int root = root_of_id(pe, c->id);
 
 	c->prio = prio;
 	c->asked = true;
@@ -394,7 +397,7 @@ void CkCompletionStart(CkCompletion c, long n_producers, CkCallback started,
 	s->started = started;
 	s->all_produced = all_produced;
 	s->finished = finished;
-	csd_send(pe, completion_root(d), &s->m.head);
+	csd_send(pe, root_of_id(pe, d->id), &s->m.head);
 }
 
 void CkCompletionProduce(CkCompletion c, long n)
@@ -437,10 +440,56 @@ static void completion_describe(struct pe *pe, struct csd_told *to)
 			continue;
 		csd_tell(to, &(struct csd_wait){ .who = callback_thing(pe, &r->finished) },
 			 "waits for completion detector %u of PE %d: of %llu producers %llu are done; "
-			 "%llu produced, %llu consumed", (unsigned)c->id, pe->id,
+			 "%llu produced, %llu consumed", (unsigned)c->id, (int)(c->id >> 32),
 			 (unsigned long long)r->producers, (unsigned long long)r->last.done,
 			 (unsigned long long)r->last.produced, (unsigned long long)r->last.consumed);
 	}
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/** What a PE has counted; it belongs to the sum over all PEs, whatever their number is. */
+struct completion_image {
+	struct sums own;
+	uint64_t producers;        /* of the root's PE, else 0 */
+	uint64_t unused;
+};
+_Static_assert(sizeof(struct completion_image) % 16 == 0, "records are aligned");
+
+static void completion_write(struct pe *pe, struct image_out *out)
+{
+	for (const struct completion *c = completions_of(pe)->first; c; c = c->next) {
+		const struct image_name name = { IMAGE_DETECTOR, (uint32_t)pe->id, c->id, { 0, 0, 0 }, 0 };
+		struct completion_image *to = out->add(out, &name, sizeof *to);
+
+		if (to)
+			*to = (struct completion_image){ .own = c->own,
+							 .producers = c->root ? c->root->producers : 0 };
+	}
+}
+
+/* The root of this job has all. */
+static bool completion_is_mine(struct pe *pe, const struct image_name *name)
+{
+	if (name->coll >> 32 == (uint64_t)pe->id && (uint32_t)name->coll > completions_of(pe)->n_made)
+		completions_of(pe)->n_made = (uint32_t)name->coll;
+	return root_of_id(pe, name->coll) == pe->id;
+}
+
+static const char *completion_read(struct pe *pe, const struct image_name *name, const void *bytes,
+				   size_t n)
+{
+	struct completion_image in;
+	struct completion *c;
+
+	if (n != sizeof in || !(uint32_t)name->coll || !csd_can_make(pe->node, name->coll >> 32))
+		return "it is no detector's";
+	memcpy(&in, bytes, sizeof in);
+	c = completion_find(pe, name->coll);
+	for (int i = 0; i < WAVE_SUMS; i++)
+		c->own.of[i] += in.own.of[i];
+	c->root->producers += in.producers;
+	return NULL;
 }
 
 /* ---- the part -------------------------------------------------------------------------------- */
@@ -451,12 +500,12 @@ static const char *completion_misfit(struct pe *pe, const struct cmi_msg *m)
 {
 	const struct completion_msg *c = (const struct completion_msg *)m;
 	const struct completion_start *s = (const struct completion_start *)m;
-	const int root = (int)(c->id >> 32);
+	const int root = root_of_id(pe, c->id);
 	bool fits = false, known = false;
 
 	for (const struct completion *d = completions_of(pe)->first; d; d = d->next)
 		known = known || d->id == c->id;
-	if (root == pe->id && (uint32_t)c->id > completions_of(pe)->n_made)
+	if (c->id >> 32 == (uint64_t)pe->id && (uint32_t)c->id > completions_of(pe)->n_made)
 		return NO_DETECTOR;
 	switch ((enum completion_kind)c->kind) {
 	case COMPLETION_ASK:
@@ -489,5 +538,7 @@ const struct ck_part completion_part = {
 	.handlers = CK_LIST(handlers),
 	.pe_stop = completion_pe_stop,
 	.describe = completion_describe,
-	.save.refuse = completion_describe,
+	.save = { .refuse = completion_describe, .write = completion_write,
+		  .kinds = UINT32_C(1) << IMAGE_DETECTOR, .mine = completion_is_mine,
+		  .read = completion_read },
 };
