@@ -26,12 +26,17 @@ enum {
 	IMAGE_NODES_MOST = 1 << 22,
 };
 
-/** What a checkpoint was, for people. */
+/** What a checkpoint was: what the manifest is on disk. */
 struct image_info {
 	uint64_t bytes;          /* of all nodes */
 	uint64_t took_ns;
 	uint64_t at_ns;          /* CLOCK_MONOTONIC */
 	uint32_t n_nodes, n_pes;
+	uint32_t most_pes;       /* that the job has ever had: ids name them */
+	uint64_t job;            /* as in the heads */
+	uint64_t fingerprint;    /* of the program's tables */
+	uint64_t epoch;          /* as in a manifest, without `restarts` of the page */
+	uint64_t wall_ns;        /* that the job had run, in all epochs */
 };
 
 /** The page. The process that commits writes it, everybody reads. */
@@ -39,6 +44,8 @@ struct image_page {
 	char magic[8];
 	_Atomic uint64_t committed;  /* sequence of the newest checkpoint; 0: none */
 	struct image_info info[IMAGE_SLOTS]; /* [sequence % 2], written before it is committed */
+	_Atomic uint64_t restarts;   /* how often whoever keeps the memory has started all nodes again;
+				      * it alone writes it, while there is no node */
 };
 
 struct image_memory {

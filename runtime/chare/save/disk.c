@@ -94,10 +94,11 @@ static void start(struct pe *pe, bool (*run)(void *arg, struct image_why *why), 
 static bool make_folder(void *arg, struct image_why *why)
 {
 	struct disk *d = arg;
-	const uint64_t newest = image_folder_newest(d->dir);
+	const uint64_t newest = image_folder_newest(d->dir), last = d->sequence - 1;
 
-	if (newest >= d->sequence)
-		d->sequence = newest + 1;
+	/* What is saved last in memory stays there until this one is complete. */
+	while (newest >= d->sequence || (last && !store_may_follow(last, d->sequence)))
+		d->sequence++;
 	return image_folder_begin(&d->folder, d->sequence, why);
 }
 
@@ -233,7 +234,7 @@ static void describe(struct pe *pe, struct image_manifest *m)
 	m->wall = (csd_now_ns() - pe->node->start_ns) / 1000000000u;
 	m->n_pes = (uint32_t)job->n_pes;
 	m->n_nodes = (uint32_t)job->n_nodes;
-	m->most_pes = (uint32_t)(job->n_pes > pe->node->earlier_pes ? job->n_pes : pe->node->earlier_pes);
+	m->most_pes = (uint32_t)save_most_pes(pe->node);
 }
 
 static bool commit(void *arg, struct image_why *why)

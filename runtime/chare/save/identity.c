@@ -49,3 +49,8 @@ uint64_t save_fingerprint(const struct ck_node *ck)
 		h = hash_module(h, ck->modules[m]);
 	return h;
 }
+
+int save_most_pes(const struct node *node)
+{
+	return node->job->n_pes > node->earlier_pes ? node->job->n_pes : node->earlier_pes;
+}

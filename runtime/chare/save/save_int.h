@@ -6,6 +6,7 @@
 #include "save.h"
 #include "../core/callback.h"
 #include "../../image/image.h"
+#include "../../image/image_memory.h"
 #include "../../image/image_set.h"
 
 enum { H_SAVE, H_STORE };
@@ -99,6 +100,7 @@ struct save_node {
 	struct source *source; /* NULL: the job was not started from a checkpoint */
 	uint64_t sequence;    /* of the checkpoint from which it was; else 0 */
 	uint64_t epoch;       /* how often it has been started so; 0: never */
+	uint64_t restarts;    /* of these, those that the page of the job's memory counts */
 	double seconds;       /* that the job had run when that was taken; 0 */
 	uint64_t job;         /* a number that no other job has; 0: not known yet */
 };
@@ -152,6 +154,8 @@ const char *freeze_misfit(struct pe *pe, const struct cmi_msg *m);
 /** The program, for checkpoints: its name, and a number that changes when the program's chares do. */
 const char *save_program_name(const struct node *node);
 uint64_t save_fingerprint(const struct ck_node *ck);
+/** The most PEs that the job has ever had. */
+int save_most_pes(const struct node *node);
 
 /* source.c */
 #define CANNOT_START "cannot start from the checkpoint: "
@@ -163,11 +167,19 @@ const struct image_in *source_image(const struct node *node, int i);
 
 /* store.c */
 int store_node_start(struct node *node);
+/** The job's memory, if whoever started the nodes keeps it; NULL: it does not. */
+const struct image_memory *store_kept(const struct node *node);
 void store_node_stop(struct node *node);
 /** A PE has frozen: how long its block will be. */
 void store_measured(struct pe *pe, size_t bytes);
 /** Where this PE writes its block; NULL: `why` says why not. */
 char *store_block(struct pe *pe, uint64_t sequence, uint64_t job, struct image_why *why);
+/** The checkpoint that follows `sequence` in memory may have this number, or one that is larger by
+ * an even number: the other slot keeps `sequence` until then. */
+static inline bool store_may_follow(uint64_t sequence, uint64_t next)
+{
+	return next > sequence && (next - sequence) % IMAGE_SLOTS == 1;
+}
 /** This PE's block is complete. */
 void store_written(struct pe *pe);
 /** The PE thaws: the checkpoint is complete, or was given up. */

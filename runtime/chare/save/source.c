@@ -6,11 +6,14 @@
 #include "save_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct source {
 	struct image_set set;        /* on disk */
+	struct image_info info;      /* in memory */
+	uint64_t sequence;
 	struct image_map *maps;      /* ours: [n_nodes] */
 	int n_nodes;                 /* mapped */
 	struct image_why why;        /* why not all; "": all are */
@@ -25,7 +28,9 @@ const struct image_in *source_image(const struct node *node, int i)
 	return &s->maps[i].in;
 }
 
-static bool map_all(struct source *s, struct image_why *why)
+/* ---- on disk --------------------------------------------------------------------------------- */
+
+static bool map_files(struct source *s, struct image_why *why)
 {
 	s->maps = cmi_alloc_zero(s->set.m.n_nodes, sizeof *s->maps, "a checkpoint");
 	for (; s->n_nodes < (int)s->set.m.n_nodes; s->n_nodes++)
@@ -34,14 +39,16 @@ static bool map_all(struct source *s, struct image_why *why)
 	return true;
 }
 
-static void now_known(struct node *node, const struct image_manifest *m)
+/* In the words of those that memory has. */
+static void take_manifest(struct source *s)
 {
-	ck_node_of(node)->restart = (struct ck_restart){ (int)m->n_pes, (int)m->n_nodes, (int)m->most_pes };
-	node->earlier_pes = (int)m->most_pes;
-	save_node_of(node)->sequence = m->sequence;
-	save_node_of(node)->epoch = m->epoch + 1;
-	save_node_of(node)->seconds = (double)m->wall;
-	node->start_ns -= m->wall * 1000000000u; /* CkWallTimer goes on */
+	const struct image_manifest *m = &s->set.m;
+
+	s->sequence = m->sequence;
+	s->info = (struct image_info){
+		.n_pes = m->n_pes, .n_nodes = m->n_nodes, .most_pes = m->most_pes, .job = m->job,
+		.epoch = m->epoch + 1, .wall_ns = m->wall * 1000000000u,
+	};
 }
 
 static bool open_folder(struct node *node, struct source *s, const char *dir)
@@ -50,7 +57,81 @@ static bool open_folder(struct node *node, struct source *s, const char *dir)
 	const struct image_expect expect = { image_abi(abi, sizeof(CkIndex)), save_program_name(node),
 					     save_fingerprint(ck_node_of(node)) };
 
-	return image_set_open(&s->set, dir, &expect, &s->why) && map_all(s, &s->why);
+	if (!image_set_open(&s->set, dir, &expect, &s->why) || !map_files(s, &s->why))
+		return false;
+	take_manifest(s);
+	return true;
+}
+
+/* ---- in memory ------------------------------------------------------------------------------- */
+
+static bool head_fits(const struct image_info *info, const struct image_map *m, uint32_t i,
+		      struct image_why *why)
+{
+	const struct image_head *h = m->in.head;
+
+	return (h->job == info->job && h->node == i && h->n_nodes == info->n_nodes) ||
+	       image_says(why, "%s is of another job", m->name);
+}
+
+static bool map_memory(const struct image_memory *memory, struct source *s, uint32_t i)
+{
+	struct image_map *m = &s->maps[i];
+	struct image_region r = { 0 };
+	size_t bytes;
+
+	snprintf(m->name, sizeof m->name, "memory, checkpoint %llu, node %u",
+		 (unsigned long long)s->sequence, i);
+	if (!image_region_read(memory, &r, s->sequence, i, &bytes, &s->why))
+		return false;
+	m->base = r.base;
+	m->bytes = r.bytes;
+	s->n_nodes++;
+	return image_in_open(&m->in, m->name, r.base, bytes, &s->why) &&
+	       head_fits(&s->info, m, i, &s->why);
+}
+
+static bool open_memory(struct node *node, struct source *s)
+{
+	const struct image_memory *memory = store_kept(node);
+
+	if (!memory)
+		return image_says(&s->why, "CK_RESTART=memory is for ckrun --replace, which has kept it");
+	s->sequence = image_memory_committed(memory, &s->info);
+	if (!s->sequence)
+		return image_says(&s->why, "there is none in memory");
+	if (s->info.fingerprint != save_fingerprint(ck_node_of(node)))
+		return image_says(&s->why, "the one in memory is of another version of the program");
+	s->maps = cmi_alloc_zero(s->info.n_nodes, sizeof *s->maps, "a checkpoint");
+	for (uint32_t i = 0; i < s->info.n_nodes; i++)
+		if (!map_memory(memory, s, i))
+			return false;
+	return true;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static uint64_t restarts(const struct node *node)
+{
+	const struct image_memory *memory = store_kept(node);
+
+	/* Relaxed: it was written before this process was made. */
+	return memory ? atomic_load_explicit(&memory->page->restarts, memory_order_relaxed) : 0;
+}
+
+static void now_known(struct node *node, const struct source *s)
+{
+	const struct image_info *i = &s->info;
+	struct save_node *n = save_node_of(node);
+
+	ck_node_of(node)->restart = (struct ck_restart){ (int)i->n_pes, (int)i->n_nodes,
+							 (int)i->most_pes };
+	node->earlier_pes = (int)i->most_pes;
+	n->sequence = s->sequence;
+	n->restarts = restarts(node);
+	n->epoch = i->epoch + n->restarts;
+	n->seconds = (double)i->wall_ns / 1e9;
+	node->start_ns -= i->wall_ns; /* CkWallTimer goes on */
 }
 
 /* Mostly all nodes find the same error: node 0 says it. If it finds none, the others say theirs
@@ -63,8 +144,8 @@ void source_open(struct node *node)
 	if (!dir)
 		return;
 	s = save_node_of(node)->source = cmi_alloc_zero(1, sizeof *s, "a checkpoint");
-	if (open_folder(node, s, dir))
-		now_known(node, &s->set.m);
+	if (strcmp(dir, "memory") ? open_folder(node, s, dir) : open_memory(node, s))
+		now_known(node, s);
 	else if (!node->job->node)
 		csd_abort(NULL, CANNOT_START "%s", s->why.text);
 }

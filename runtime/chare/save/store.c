@@ -3,10 +3,13 @@
  * store.c: where the blocks of a node's PEs go. All PEs say first how long theirs are. The first
  * that writes reserves the node's image in the slot of this checkpoint, and the last that has
  * written seals it.
+ *
+ * The memory is that of whoever started the nodes (CK_IMAGES), which outlives them. Otherwise each
+ * node makes its own.
  */
 #include "save_int.h"
 #include "../../machine/base/cmi_alloc.h"
-#include "../../image/image_memory.h"
+#include "../../machine/base/cmi_env.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +17,8 @@
 
 struct store {
 	pthread_mutex_t lock;
-	struct image_memory memory;  /* its page is NULL until the first checkpoint */
+	struct image_memory memory;  /* its page is NULL until the first checkpoint, if it is ours */
+	bool kept;                   /* it is not ours alone */
 	struct image_region region[IMAGE_SLOTS];
 	struct image_head *head; /* ours: of the image that is being written. Each PE sets its block's
 				  * size before it says that it is frozen; others read it after PE 0,
@@ -26,12 +30,34 @@ struct store {
 
 static struct store *store_of(const struct node *node) { return save_node_of(node)->store; }
 
+/* The variable is not for the node's children. */
+static void inherit(struct store *s)
+{
+	const char *text = cmi_env_text("CK_IMAGES");
+	struct image_why why = { "" };
+
+	if (!text)
+		return;
+	if (!image_memory_inherit(&s->memory, text, &why))
+		cmi_env_refuse("CK_IMAGES", text, "set by ckrun only, which has opened what it names");
+	s->kept = true;
+	unsetenv("CK_IMAGES");
+}
+
 int store_node_start(struct node *node)
 {
 	struct store *s = cmi_alloc_zero(1, sizeof *s, "checkpoints");
 
 	save_node_of(node)->store = s;
+	inherit(s);
 	return -pthread_mutex_init(&s->lock, NULL);
+}
+
+const struct image_memory *store_kept(const struct node *node)
+{
+	const struct store *s = store_of(node);
+
+	return s->kept ? &s->memory : NULL;
 }
 
 void store_node_stop(struct node *node)
@@ -139,8 +165,14 @@ void store_over(struct pe *pe)
 void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes)
 {
 	const struct cmi_job *job = pe->node->job;
-	const struct image_info info = { .bytes = bytes, .at_ns = csd_now_ns(),
-					 .n_nodes = (uint32_t)job->n_nodes, .n_pes = (uint32_t)job->n_pes };
+	const struct save_node *n = save_node_of(pe->node);
+	const uint64_t now_ns = csd_now_ns();
+	const struct image_info info = {
+		.bytes = bytes, .at_ns = now_ns, .wall_ns = now_ns - pe->node->start_ns,
+		.n_nodes = (uint32_t)job->n_nodes, .n_pes = (uint32_t)job->n_pes,
+		.most_pes = (uint32_t)save_most_pes(pe->node), .job = n->job,
+		.fingerprint = save_fingerprint(ck_node_of(pe->node)), .epoch = n->epoch - n->restarts,
+	};
 
 	image_memory_commit(&store_of(pe->node)->memory, sequence, &info);
 }
