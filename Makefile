@@ -88,6 +88,7 @@ LEFT_OUT_OBJ := $(foreach r,$(LEFT_OUT),$(call name_left_out,$(r)).o)
 LEFT_OUT_SO := $(if $(LEFT_OUT),$(B)/left_out/shared.o)
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c))
+IMAGE_OBJ := $(call obj,$(wildcard runtime/image/*.c))
 # OTF2 is optional: with it cktrace has --otf2.
 OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include otf2/otf2.h -x c - -o /dev/null -lotf2 2>/dev/null && echo -lotf2)
@@ -189,10 +190,10 @@ $(CKPT): $(CKPT_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -pthread -ldl
-$(CKRUN): $(RUN_OBJ)
+$(CKRUN): $(RUN_OBJ) $(IMAGE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $^
+	$(Q)$(LINK) -o $@ $^ -pthread -ldl
 
 # ckci names its output by module; ours are called like their files.
 $(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI_FOR_BUILD)

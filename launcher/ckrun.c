@@ -12,11 +12,13 @@
  *   CK_PES      number of PEs of this node
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
+ *   CK_IMAGES   numbers of open files for checkpoints (image_memory.h); only with --replace
+ *   CK_RESTART  the checkpoint from which the job starts: a folder, or "memory" after a death
  *   CK_GAUGES   number of an open file in which the PEs show what they do; only for --progress
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; empty where none are expected
  *
- * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES and CK_UCX_DIR are removed first. stdin is ckrun's own for node 0 and
- * empty for the others.
+ * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed first. stdin is
+ * ckrun's own for node 0 and empty for the others.
  *
  * Exit codes; the first failure decides:
  *
@@ -86,6 +88,7 @@ static void init_job(struct launch_job *job)
 {
 	job->n_nodes = job->o.delegate ? 1 : (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
 	job->exec_fd = -1;
+	job->first_restart = getenv("CK_RESTART") ? strdup(getenv("CK_RESTART")) : NULL;
 	job->timeout_at = job->o.timeout_ms < 0 ? -1 : launch_now_ms() + job->o.timeout_ms;
 	job->sinks[0].fd = STDOUT_FILENO;
 	job->sinks[1].fd = STDERR_FILENO;
@@ -219,6 +222,7 @@ static void drain_and_free(struct launch_job *job)
 {
 	close_streams(job);
 	launch_progress_end(job);
+	launch_replace_end(job);
 	flush_sinks(job);
 	for (int i = 0; i < job->n_nodes; i++) {
 		launch_buf_fini(&job->nodes[i].in);
@@ -239,8 +243,10 @@ int main(int argc, char **argv)
 	int rc = launch_parse(argc, argv, &job.o);
 	if (rc < 0) {
 		launch_set_given(&job.o);
-		rc = launch_delegate(&job.o);
+		rc = launch_restart(&job.o);
 	}
+	if (rc < 0)
+		rc = launch_delegate(&job.o);
 	if (rc >= 0) {
 		launch_options_fini(&job.o);
 		return rc;
@@ -251,7 +257,8 @@ int main(int argc, char **argv)
 	launch_shells_start(&job);
 	launch_folder_make(&job);
 	launch_progress_start(&job);
-	launch_spawn_all(&job);
+	if (launch_replace_start(&job))
+		launch_spawn_all(&job);
 	forward_until_end(&job);
 	launch_folder_remove(&job);
 	drain_and_free(&job);

@@ -305,6 +305,8 @@ static int place(struct request *r, struct launch_hosts *h)
 				    r->o->n_pes, r->o->ppn);
 	if (r->o->progress)
 		return launch_wrong("--progress shows a job on one host; remove it, or add --local");
+	if (r->o->replace)
+		return launch_wrong("--replace is for a job on one host; remove it, or add --local");
 	if (h->n == 0)
 		r->n_hosts = r->n_nodes < all ? r->n_nodes : all;
 	else

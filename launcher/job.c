@@ -5,6 +5,7 @@
  *
  *   RUNNING --failure---------------------> KILLED   (all nodes killed at once)
  *   RUNNING --signal, timeout, bad exit---> ENDING --grace over--> KILLED
+ *   RUNNING --a death with --replace------> REPLACING --all nodes reaped--> RUNNING (replace.c)
  *   any     --all nodes reaped------------> over
  */
 #include "launch.h"
@@ -78,7 +79,7 @@ void launch_signal_nodes(const struct launch_job *job, int sig)
 		signal_node(&job->nodes[i], sig);
 }
 
-static void kill_nodes(struct launch_job *job, const struct launch_node *spare)
+void launch_kill_nodes(struct launch_job *job, const struct launch_node *spare)
 {
 	for (int i = 0; i < job->n_nodes; i++)
 		if (&job->nodes[i] != spare)
@@ -87,13 +88,12 @@ static void kill_nodes(struct launch_job *job, const struct launch_node *spare)
 
 static void kill_all(struct launch_job *job)
 {
-	kill_nodes(job, NULL);
+	launch_kill_nodes(job, NULL);
 	job->phase = LAUNCH_KILLED;
 	job->deadline = launch_now_ms() + GIVE_UP_MS;
 }
 
-/** Read the nodes' output so far, so that our line does not interrupt a back-trace. */
-static void take_last_words(struct launch_job *job)
+void launch_take_last_words(struct launch_job *job)
 {
 	for (int i = 0; i < job->n_started; i++)
 		for (int k = 0; k < 2; k++)
@@ -103,18 +103,18 @@ static void take_last_words(struct launch_job *job)
 void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		    const struct launch_node *spare, const char *fmt, ...)
 {
-	if (job->phase != LAUNCH_RUNNING)
+	if (job->phase != LAUNCH_RUNNING && job->phase != LAUNCH_REPLACING)
 		return;
 	job->phase = LAUNCH_ENDING;
 	job->code = code;
 	job->deadline = launch_now_ms() + grace_ms;
 	if (spare)
-		kill_nodes(job, spare);
+		launch_kill_nodes(job, spare);
 	else if (grace_ms == 0)
 		kill_all(job);
 	if (fmt) {
 		va_list args;
-		take_last_words(job);
+		launch_take_last_words(job);
 		va_start(args, fmt);
 		say_args(job, fmt, args);
 		va_end(args);
@@ -226,8 +226,8 @@ static bool put_off(struct launch_job *job, int64_t now)
 int launch_deadlines(struct launch_job *job)
 {
 	int64_t now = launch_now_ms();
-	if (job->phase == LAUNCH_RUNNING && job->timeout_at >= 0 && now >= job->timeout_at &&
-	    !put_off(job, now)) {
+	if ((job->phase == LAUNCH_RUNNING || job->phase == LAUNCH_REPLACING) && job->timeout_at >= 0 &&
+	    now >= job->timeout_at && !put_off(job, now)) {
 		char stages[800];
 		launch_job_end(job, 124, job->o.grace_ms, NULL,
 			       "the job ran longer than --timeout %g s; it is ended (%s)",
@@ -236,12 +236,16 @@ int launch_deadlines(struct launch_job *job)
 					       : stages_text(job, stages, sizeof(stages)));
 		launch_signal_nodes(job, SIGTERM);
 	}
+	if (job->phase == LAUNCH_REPLACING && now >= job->deadline)
+		launch_replace_late(job);
 	if (job->phase == LAUNCH_ENDING && now >= job->deadline)
 		kill_all(job);
 	if (job->phase == LAUNCH_KILLED && now >= job->deadline)
 		give_up(job);
 
 	int64_t next = job->phase == LAUNCH_RUNNING ? job->timeout_at : job->deadline;
+	if (job->phase == LAUNCH_REPLACING && job->timeout_at >= 0 && job->timeout_at < next)
+		next = job->timeout_at;
 	if (next < 0 || job->n_alive == 0)
 		return -1;
 	return next - now > 1000000 ? 1000000 : next > now ? (int)(next - now) : 0;
@@ -298,6 +302,8 @@ static void node_ended(struct launch_job *job, struct launch_node *n, const sigi
 {
 	char name[64];
 	launch_node_name(n, name, sizeof(name));
+	if ((how->si_code != CLD_EXITED || how->si_status != 0) && launch_replace_unseen(job))
+		return;
 	/* When the job ends normally, the other nodes still flush their output. */
 	int64_t grace_ms = n->left ? job->o.grace_ms : 0;
 	if (how->si_code != CLD_EXITED)
@@ -335,11 +341,14 @@ static void reap_node(struct launch_job *job, const siginfo_t *how)
 			launch_stream_read(&n->streams[i], LAST_WORDS);
 		n->ended = true;
 		job->n_alive--;
-		node_ended(job, n, how);
+		if (!launch_replace_dead(job, n, how) && job->phase != LAUNCH_REPLACING)
+			node_ended(job, n, how);
 		if (job->phase != LAUNCH_RUNNING && n->own_group)
 			kill(-n->pid, SIGKILL);
 	}
 	waitpid(how->si_pid, NULL, 0);
+	if (job->phase == LAUNCH_REPLACING && job->n_alive == 0)
+		launch_replace_reaped(job);
 }
 
 static void reap_all(struct launch_job *job)

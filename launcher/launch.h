@@ -13,6 +13,8 @@
  *   kvs.c          what the nodes published
  *   progress.c     the line of --progress
  *   job.c          signals, deaths, and how the job ends
+ *   replace.c      --replace: after a death all nodes start again
+ *   restart.c      --restart: the checkpoint from which the job starts
  *   ckrun.c        the stages and the poll loop
  *
  * A node and ckrun share only the node's environment, the words on its socket and its exit code;
@@ -27,6 +29,8 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+
+#include "../runtime/image/image_memory.h"
 
 struct launch_job;
 
@@ -80,6 +84,9 @@ struct launch_options {
 	int64_t timeout_ms;    /* < 0: none */
 	int64_t grace_ms;
 	bool tag_output, verbose, progress;
+	int replace;           /* so many deaths are no end; 0: none */
+	const char *restart;   /* the checkpoint to start from; NULL: not given */
+	bool restart_if_any;   /* it may be missing */
 	bool local;            /* this host, whatever the environment contains */
 	const char *hosts, *hostfile, *launcher; /* NULL: not given */
 	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */
@@ -159,6 +166,8 @@ void launch_sink_say(struct launch_sink *s, const char *text);
 /** Put the progress line after the text, or replace the older one; at most `columns` of it. Not
  * while other text waits, or its last line is unfinished. */
 void launch_sink_line(struct launch_sink *s, const char *line, size_t columns);
+/** An unfinished line at the end has no more text. */
+void launch_sink_end_line(struct launch_sink *s);
 /** Remove the line. Other text does so by itself. */
 void launch_sink_no_line(struct launch_sink *s);
 /** Move what has arrived, at most `limit` bytes, to the sink as whole lines. */
@@ -187,6 +196,7 @@ struct launch_node {
 
 enum launch_phase {
 	LAUNCH_RUNNING,
+	LAUNCH_REPLACING, /* all nodes are killed; when they are reaped, they start again */
 	LAUNCH_ENDING,  /* told to end; killed at `deadline` */
 	LAUNCH_KILLED,  /* killed; given up at `deadline` */
 };
@@ -208,6 +218,14 @@ struct launch_job {
 	int64_t deadline;              /* of the phase */
 	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
 	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
+	/* replace.c's */
+	struct image_memory images;    /* the job's checkpoints; its page is NULL without --replace */
+	int n_replaced;
+	char *first_restart;           /* CK_RESTART at the start; NULL: not set */
+	const struct launch_node *spared; /* REPLACING: not killed before `deadline` */
+	int64_t met_ms;                /* when all nodes have met; 0: not yet */
+	bool faulted;                  /* the last death was a fault of the program */
+	uint64_t saved_at_death;       /* the newest checkpoint then */
 	/* shells.c's */
 	int64_t shells_until;          /* the time of its last check; 0: none */
 	int64_t shell_failed_at;       /* 0: none has */
@@ -230,6 +248,8 @@ void launch_open_std_fds(void);
 void launch_set_given(const struct launch_options *o);
 /** Start all nodes. A failure ends the job in the usual way. */
 void launch_spawn_all(struct launch_job *job);
+/** The same again, when all have ended. */
+void launch_spawn_nodes(struct launch_job *job);
 /** Check whether a child could not execute the program, and end the job if so. */
 void launch_exec_failed(struct launch_job *job);
 
@@ -258,8 +278,32 @@ void launch_progress_end(struct launch_job *job);
 
 /** Read and answer the node's words. */
 void launch_pmi_read(struct launch_job *job, struct launch_node *n);
+/** Forget the node's socket and words. */
+void launch_pmi_hang_up(struct launch_node *n);
 /** Send words that did not fit into the socket before. */
 void launch_pmi_write(struct launch_node *n);
+
+/* ---- restart.c ---------------------------------------------------------------------- */
+
+/** Set CK_RESTART for --restart. Returns -1, or an exit code after printing what is wrong. */
+int launch_restart(const struct launch_options *o);
+
+/* ---- replace.c ---------------------------------------------------------------------- */
+
+/** Before the nodes are started: make the memory for their checkpoints, if they are to be replaced.
+ * False: the job is ended, with a line. */
+bool launch_replace_start(struct launch_job *job);
+void launch_replace_end(struct launch_job *job);
+/** Whether this death is none that ends the job; all others are killed then. */
+bool launch_replace_dead(struct launch_job *job, const struct launch_node *n, const siginfo_t *how);
+/** The same for a node that aborts with a code. */
+bool launch_replace_aborted(struct launch_job *job, const struct launch_node *n, int code);
+/** A node fails in another way. Whether the reason is a death that we have not seen yet. */
+bool launch_replace_unseen(struct launch_job *job);
+/** REPLACING: the deadline is over. */
+void launch_replace_late(struct launch_job *job);
+/** REPLACING: all nodes are reaped. */
+void launch_replace_reaped(struct launch_job *job);
 
 /* ---- job.c -------------------------------------------------------------------------- */
 
@@ -280,6 +324,10 @@ void launch_job_end(struct launch_job *job, int code, int64_t grace_ms,
 		    const struct launch_node *spare, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 void launch_signal_nodes(const struct launch_job *job, int sig);
+/** Kill all nodes but `spare`, which may be NULL. */
+void launch_kill_nodes(struct launch_job *job, const struct launch_node *spare);
+/** Read the nodes' output so far, so that our line does not interrupt a back-trace. */
+void launch_take_last_words(struct launch_job *job);
 /** End the job when others wait for a node that cannot come any more. */
 void launch_check_fence(struct launch_job *job);
 /** Handle expired deadlines. Returns the milliseconds to the next one; -1: there is none. */

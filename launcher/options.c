@@ -24,6 +24,7 @@ enum {
 	EXIT_USAGE = 2,
 	MAX_PES = 1000000,       /* to catch typing errors */
 	MAX_PPN = 65535,         /* the limit of a node */
+	MAX_REPLACE = 1000000,   /* to catch typing errors */
 	MAX_SECONDS = 31536000,  /* a year: keeps milliseconds far from overflow */
 	DEFAULT_GRACE_MS = 2000,
 };
@@ -45,6 +46,9 @@ static const char help[] =
 "  --grace S          seconds between asking a job to end and killing it (default 2)\n"
 "  --tag-output       put \"[node] \" before each line of output\n"
 "  --progress         show on the terminal, once a second, how busy the PEs are\n"
+"  --restart DIR      start from the newest checkpoint in DIR\n"
+"  --restart-if-any DIR  the same, or from the beginning while there is none\n"
+"  --replace R        after the death of a node start all again, up to R times\n"
 "  --verbose          print nodes, PEs and process ids, or the launcher's command\n"
 "  --help, --version\n"
 "\n"
@@ -58,7 +62,7 @@ static const char help[] =
 struct cursor {
 	char **argv;
 	int argc, at;
-	bool n_given, ppn_given; /* a second, different value is an error */
+	bool n_given, ppn_given, replace_given; /* a second, different value is an error */
 };
 
 int launch_wrong(const char *fmt, ...)
@@ -170,6 +174,16 @@ static int set_text(struct cursor *c, const char *name, const char *value, const
 	return -1;
 }
 
+static int set_restart(struct cursor *c, const char *value, struct launch_options *o)
+{
+	const bool if_any = !strncmp(c->argv[c->at], "--restart-if-any", strlen("--restart-if-any"));
+
+	if (o->restart && o->restart_if_any != if_any)
+		return launch_wrong("--restart and --restart-if-any contradict each other; give one of them");
+	o->restart_if_any = if_any;
+	return set_text(c, if_any ? "--restart-if-any" : "--restart", value, &o->restart);
+}
+
 static int set_launcher(struct cursor *c, const char *value, const char **launcher_p)
 {
 	int rc = take_value(c, "--launcher", &value);
@@ -184,7 +198,7 @@ static int set_launcher(struct cursor *c, const char *value, const char **launch
 /** A variable that ckrun itself sets or removes. */
 static bool is_ours(const char *name, size_t len)
 {
-	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR" };
+	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR", "CK_IMAGES" };
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strlen(ours[i]) == len && !strncmp(ours[i], name, len))
 			return true;
@@ -254,6 +268,10 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return set_seconds(c, "--timeout", value, 0.001, &o->timeout_ms);
 	if (is_option(arg, "--grace", &value))
 		return set_seconds(c, "--grace", value, 0, &o->grace_ms);
+	if (is_option(arg, "--replace", &value))
+		return set_count(c, "--replace", value, MAX_REPLACE, &c->replace_given, &o->replace);
+	if (is_option(arg, "--restart", &value) || is_option(arg, "--restart-if-any", &value))
+		return set_restart(c, value, o);
 	if (!strcmp(arg, "--tag-output"))
 		o->tag_output = true;
 	else if (!strcmp(arg, "--progress"))

@@ -63,6 +63,13 @@ void launch_sink_line(struct launch_sink *s, const char *line, size_t columns)
 	s->line = true;
 }
 
+void launch_sink_end_line(struct launch_sink *s)
+{
+	if (s->open_line && !s->closed)
+		launch_buf_append(&s->out, "\n", 1);
+	s->open_line = NULL;
+}
+
 /** Queue text of `writer`, an address that is only compared. The text is whole lines or one
  * unfinished line. */
 static void sink_add(struct launch_sink *s, const void *writer, int tag, const char *text, size_t n)

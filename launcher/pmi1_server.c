@@ -61,6 +61,8 @@ static void on_init(struct launch_job *job, struct launch_node *n, const char *l
 			       "starts one job, so call ckrun once for each program. The job is ended",
 			       launch_node_name(n, name, sizeof(name)));
 	n->joined = true;
+	if (job->n_nodes == 1)
+		job->met_ms = launch_now_ms();
 	reply(n, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
 	launch_check_fence(job);
 }
@@ -159,6 +161,8 @@ static void on_barrier_in(struct launch_job *job, struct launch_node *n, const c
 		return;
 	}
 	job->n_in_fence = 0;
+	if (!job->met_ms)
+		job->met_ms = launch_now_ms();
 	for (int i = 0; i < job->n_nodes; i++) {
 		job->nodes[i].in_fence = false;
 		reply(&job->nodes[i], "cmd=barrier_out rc=0\n");
@@ -181,6 +185,8 @@ static void on_abort(struct launch_job *job, struct launch_node *n, const char *
 	int code = atoi(request_word(line, "exitcode", text, sizeof(text))) & 255;
 	if (code == 0)
 		code = 1; /* an aborted job has not succeeded */
+	if (launch_replace_aborted(job, n, code))
+		return;
 	launch_job_end(job, code, ABORT_EXIT_MS, n, "%s aborted with code %d; the job is ended",
 		       launch_node_name(n, name, sizeof(name)), code);
 }
@@ -205,6 +211,8 @@ static const struct {
 static void serve(struct launch_job *job, struct launch_node *n, const char *line)
 {
 	char cmd[64];
+	if (job->phase == LAUNCH_REPLACING)
+		return;
 	request_word(line, "cmd", cmd, sizeof(cmd));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!strcmp(words[i].cmd, cmd)) {
@@ -217,7 +225,7 @@ static void serve(struct launch_job *job, struct launch_node *n, const char *lin
 
 /* ---- the socket --------------------------------------------------------------------- */
 
-static void hang_up(struct launch_node *n)
+void launch_pmi_hang_up(struct launch_node *n)
 {
 	if (n->pmi_fd >= 0)
 		close(n->pmi_fd);
@@ -239,7 +247,7 @@ static void serve_lines(struct launch_job *job, struct launch_node *n)
 	}
 	if (n->in.len > LINE_LIMIT) {
 		char name[64];
-		hang_up(n);
+		launch_pmi_hang_up(n);
 		launch_job_end(job, 1, 0, NULL, "%s does not speak PMI-1 on PMI_FD; the job is ended",
 			       launch_node_name(n, name, sizeof(name)));
 	}
@@ -255,7 +263,7 @@ void launch_pmi_read(struct launch_job *job, struct launch_node *n)
 		if (got < 0 && errno == EAGAIN)
 			break;
 		if (got <= 0) {
-			hang_up(n);
+			launch_pmi_hang_up(n);
 			return;
 		}
 		n->in.len += (size_t)got;

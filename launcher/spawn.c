@@ -52,7 +52,8 @@ void launch_open_std_fds(void)
  * job's nodes, which ours would mistake for their own. */
 static void scrub_environment(void)
 {
-	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=" };
+	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=",
+						"CK_IMAGES=" };
 	static const char settings[] = "PMIX_MCA_"; /* the user's, for mpirun and srun */
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
@@ -130,6 +131,15 @@ static void restore_what_ckrun_changed(const struct launch_job *job)
 	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
 }
 
+static void pass_images(const struct launch_job *job)
+{
+	struct image_why why = { "" };
+	char text[64];
+
+	if (image_memory_pass(&job->images, &why))
+		set_variable("CK_IMAGES", image_memory_text(&job->images, text, sizeof(text)), true);
+}
+
 _Noreturn static void run_child(const struct launch_job *job, const struct launch_node *n,
 				const struct child_fds *fds, int exec_fd, pid_t launcher)
 {
@@ -156,6 +166,8 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 		fcntl(launch_progress_fd(job), F_SETFD, 0);
 		set_number("CK_GAUGES", launch_progress_fd(job));
 	}
+	if (job->images.page)
+		pass_images(job);
 	restore_what_ckrun_changed(job);
 
 	execvp(job->o.argv[0], job->o.argv);
@@ -328,15 +340,22 @@ static void raise_fd_limit(struct launch_job *job)
 
 void launch_spawn_all(struct launch_job *job)
 {
-	int fds[2];
 	if (!job->o.delegate && !has_room_for(job))
 		return;
 	raise_fd_limit(job);
 	set_job_environment(job);
+	launch_spawn_nodes(job);
+}
+
+void launch_spawn_nodes(struct launch_job *job)
+{
+	int fds[2];
 	if (pipe2(fds, O_CLOEXEC)) {
 		launch_job_end(job, 1, 0, NULL, "cannot open a pipe: %s", strerror(errno));
 		return;
 	}
+	if (job->exec_fd >= 0)
+		close(job->exec_fd);
 	job->exec_fd = fds[0];
 	fcntl(job->exec_fd, F_SETFL, O_NONBLOCK);
 	for (int i = 0; i < job->n_nodes; i++) {

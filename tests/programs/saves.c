@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * saves DIR N_ROUNDS SAVE_AT: rounds in which each cell sends its value to others, and the sum of
- * all goes to the main chare. After every SAVE_AT-th round the job is saved, and goes on. A job
- * that is started from a checkpoint goes on there; what it prints at the end must be the same.
+ * saves DIR N_ROUNDS SAVE_AT FILL CRASH: rounds in which each cell sends its value to others, and
+ * the sum of all goes to the main chare. After every SAVE_AT-th round the job is saved, and goes on.
+ * A job that is started from a checkpoint goes on there; what it prints at the end must be the same.
+ * Each cell has at least FILL numbers besides. After round CRASH the program ends by a signal; after
+ * round -CRASH only if it was not started from a checkpoint.
  */
 #include "check.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "saves.decl.h"
 
-struct Main { int round, n_rounds, save_at, n_saves; long sums; char dir[256]; };
+struct Main { int round, n_rounds, save_at, n_saves, crash; long sums; char dir[256]; };
 struct Cell { long value, sum; int round, n_taken, n_more, *more, arrivals; };
 struct Tally { long n; };
 
@@ -28,12 +31,20 @@ void Main_on_new(Main *self, CkArgMsg *m)
 {
 	main_proxy = Main_thisProxy(self);
 	*self = (Main){ .n_rounds = m->argc > 2 ? atoi(m->argv[2]) : 20,
-			.save_at = m->argc > 3 ? atoi(m->argv[3]) : 7 };
+			.save_at = m->argc > 3 ? atoi(m->argv[3]) : 7,
+			.crash = m->argc > 5 ? atoi(m->argv[5]) : 0 };
 	if (m->argc > 1)
 		strncpy(self->dir, m->argv[1], sizeof self->dir - 1);
+	fill = m->argc > 4 ? atoi(m->argv[4]) : 0;
 	cells = Cell_ckNew(CkDims(CELLS));
 	tallies = Tally_ckNew();
 	next_round(self);
+}
+
+static void maybe_crash(const Main *self)
+{
+	if (self->crash == self->round || (self->crash == -self->round && !CkRestartedFrom(NULL)))
+		raise(SIGSEGV);
 }
 
 static void goes_on(Main *self)
@@ -47,6 +58,7 @@ static void goes_on(Main *self)
 void Main_on_round_over(Main *self, long sum)
 {
 	self->sums = (long)((unsigned long)self->sums * 31 + (unsigned long)sum);
+	maybe_crash(self);
 	if (self->round % self->save_at)
 		goes_on(self);
 	else if (!strcmp(self->dir, "memory"))
@@ -99,7 +111,7 @@ static void check_round(Cell *self)
 		return;
 	self->n_taken = 0;
 	self->value = (long)(check_mix((uint64_t)self->sum) % 100000);
-	self->n_more = (int)(self->value % 7);
+	self->n_more = (int)(self->value % 7) + fill;
 	self->more = realloc(self->more, (size_t)self->n_more * sizeof *self->more + 1);
 	for (int i = 0; i < self->n_more; i++)
 		self->more[i] = (int)self->value + i;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replace.c: --replace. When a node is killed, ckrun kills all others, too, and starts all of them
+ * again. They go on from the newest checkpoint in memory, which ckrun keeps and no node takes along
+ * (runtime/image/image_memory.h). So no node has to live on beside a dead one, and any number of
+ * them may die together.
+ *
+ *   RUNNING ----a node dies----> REPLACING ----all are reaped----> RUNNING
+ *   REPLACING --signal, timeout, cannot start--> ENDING (job.c)
+ *
+ * In REPLACING no word of a node counts. When the nodes start again, ckrun knows nothing of the
+ * earlier ones: sockets, pipes, published data and fences are new.
+ *
+ * What the program itself decides is no death: exit codes, CkAbort, the watchdog's 125.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum {
+	SPARE_MS = 200,       /* in which a node that aborts may finish its output */
+	KILL_MS = 20000,      /* the kernel frees the memory of a large node before it can be reaped */
+	AT_ONCE_MS = 1000,    /* a death this soon after the nodes have met is one at once */
+	LAST_WORDS = 1 << 20, /* bytes to read at most of an ended node */
+};
+
+bool launch_replace_start(struct launch_job *job)
+{
+	struct image_why why = { "" };
+
+	if (!job->o.replace || image_memory_make(&job->images, &why))
+		return true;
+	launch_job_end(job, 1, 0, NULL, "--replace: %s", why.text);
+	return false;
+}
+
+void launch_replace_end(struct launch_job *job)
+{
+	if (job->images.page)
+		image_memory_close(&job->images);
+	free(job->first_restart);
+}
+
+/* ---- a death ---------------------------------------------------------------------------- */
+
+/** Where the job goes on from, as text. */
+static const char *where_from(const struct launch_job *job, char *text, size_t cap)
+{
+	const unsigned long long saved = image_memory_committed(&job->images, NULL);
+
+	if (saved)
+		snprintf(text, cap, "checkpoint %llu", saved);
+	else
+		snprintf(text, cap, "%s", job->first_restart ? job->first_restart : "the beginning");
+	return text;
+}
+
+/** A fault of the program's own; a signal from outside, such as SIGKILL, is not. */
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGABRT;
+}
+
+/** Whether the program dies by its own fault, as it did before, and soon after the same start: it
+ * would do so for ever. */
+static bool dies_again(struct launch_job *job, int sig)
+{
+	const bool again = is_fault(sig) && job->n_replaced > 0 && job->faulted &&
+			   job->saved_at_death == image_memory_committed(&job->images, NULL) &&
+			   job->met_ms && launch_now_ms() - job->met_ms < AT_ONCE_MS;
+
+	job->faulted = is_fault(sig);
+	job->saved_at_death = image_memory_committed(&job->images, NULL);
+	return again;
+}
+
+static void start_replacing(struct launch_job *job, const struct launch_node *spare)
+{
+	job->n_replaced++;
+	job->phase = LAUNCH_REPLACING;
+	job->spared = spare;
+	job->deadline = launch_now_ms() + (spare ? SPARE_MS : KILL_MS);
+	launch_kill_nodes(job, spare);
+}
+
+/** The node has died, or will at once: `what` says how, by signal `sig`. */
+static bool replace(struct launch_job *job, const struct launch_node *n, int sig, const char *what,
+		    const struct launch_node *spare)
+{
+	char name[64], from[300];
+
+	launch_node_name(n, name, sizeof(name));
+	if (dies_again(job, sig)) {
+		launch_job_end(job, 128 + sig, 0, NULL,
+			       "%s %s, again at once, and nothing was saved in between; the job is ended", name,
+			       what);
+		return true;
+	}
+	if (job->n_replaced >= job->o.replace)
+		return false;
+	start_replacing(job, spare);
+	launch_take_last_words(job);
+	launch_say(job, "%s %s; starting again from %s (%d of %d)", name, what,
+		   where_from(job, from, sizeof(from)), job->n_replaced, job->o.replace);
+	return true;
+}
+
+static bool is_replaceable(const struct launch_job *job, const struct launch_node *n)
+{
+	return job->o.replace && job->phase == LAUNCH_RUNNING && !n->left;
+}
+
+bool launch_replace_dead(struct launch_job *job, const struct launch_node *n, const siginfo_t *how)
+{
+	char what[64];
+
+	if (!is_replaceable(job, n) || how->si_code == CLD_EXITED)
+		return false;
+	snprintf(what, sizeof(what), "was killed by signal %d (%s)", how->si_status,
+		 strsignal(how->si_status));
+	return replace(job, n, how->si_status, what, NULL);
+}
+
+bool launch_replace_aborted(struct launch_job *job, const struct launch_node *n, int code)
+{
+	char what[64];
+
+	if (launch_replace_unseen(job))
+		return true;
+	if (!is_replaceable(job, n) || code <= 128 || !is_fault(code - 128))
+		return false;
+	snprintf(what, sizeof(what), "ended by signal %d (%s)", code - 128, strsignal(code - 128));
+	return replace(job, n, code - 128, what, n);
+}
+
+/* Survivors notice a death themselves and fail. If ckrun hears of that first, it looks here for the
+ * death. */
+bool launch_replace_unseen(struct launch_job *job)
+{
+	for (int i = 0; i < job->n_started && job->o.replace; i++) {
+		const struct launch_node *n = &job->nodes[i];
+		siginfo_t how = { 0 };
+
+		if (!n->ended && !waitid(P_PID, (id_t)n->pid, &how, WEXITED | WNOHANG | WNOWAIT) &&
+		    how.si_pid && launch_replace_dead(job, n, &how))
+			return true;
+	}
+	return false;
+}
+
+void launch_replace_late(struct launch_job *job)
+{
+	if (!job->spared) {
+		launch_job_end(job, 1, 0, NULL,
+			       "the nodes were killed, but some are still there; the job is ended");
+		return;
+	}
+	job->spared = NULL;
+	job->deadline = launch_now_ms() + KILL_MS;
+	launch_kill_nodes(job, NULL);
+}
+
+/* ---- again ------------------------------------------------------------------------------ */
+
+static void forget_node(struct launch_node *n)
+{
+	launch_pmi_hang_up(n);
+	n->joined = n->left = n->in_fence = n->stopped = false;
+	for (int i = 0; i < 2; i++) {
+		launch_stream_read(&n->streams[i], LAST_WORDS);
+		launch_stream_close(&n->streams[i]);
+		launch_sink_end_line(n->streams[i].sink);
+	}
+}
+
+static void forget(struct launch_job *job)
+{
+	for (int i = 0; i < job->n_nodes; i++)
+		forget_node(&job->nodes[i]);
+	launch_kvs_fini(&job->kvs);
+	job->kvs = (struct launch_kvs){ 0 };
+	job->n_in_fence = job->n_started = 0;
+	job->met_ms = 0;
+	job->spared = NULL;
+}
+
+void launch_replace_reaped(struct launch_job *job)
+{
+	struct image_page *page = job->images.page;
+
+	forget(job);
+	/* Relaxed: the nodes are made after it. */
+	atomic_fetch_add_explicit(&page->restarts, 1, memory_order_relaxed);
+	if (image_memory_committed(&job->images, NULL) && setenv("CK_RESTART", "memory", true))
+		launch_must_have(NULL, "the nodes' environment");
+	job->phase = LAUNCH_RUNNING;
+	launch_spawn_nodes(job);
+}
