@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * section_save.c: sections in checkpoints. At rest no multicast is under way, so a section is its
- * members. Each PE of its tree saves its own, and the root of a restarted job reads all of them, and
- * makes the section again under its id. The record of a PE, whose name has the section's id:
+ * members. Each PE of its tree saves its own, and the root of a restarted job reads all of them,
+ * and makes the section again under its id. The record of a PE, whose name has the section's id:
  *
  *	| struct section_image | CkElement [n] | the type's name |
  *
@@ -130,8 +130,8 @@ const char *section_read(struct pe *pe, const struct image_name *name, const voi
 		return "it is no section's";
 	memcpy(&head, at, sizeof head);
 	type = at + sizeof head + (size_t)head.n * sizeof(CkElement);
-	if (n - sizeof head != (uint64_t)head.n * sizeof(CkElement) + head.type_bytes || !head.type_bytes ||
-	    type[head.type_bytes - 1])
+	if (n - sizeof head != (uint64_t)head.n * sizeof(CkElement) + head.type_bytes ||
+	    !head.type_bytes || type[head.type_bytes - 1])
 		return "its parts do not lie within it";
 	s = saved_of(pe, name->coll);
 	s->type = type_of(pe, type);
