@@ -16,7 +16,7 @@
 
 struct timer {
 	uint64_t due_ns;
-	uint64_t stamp;        /* equal times: first set, first run; odd: the runtime's own */
+	uint64_t stamp;        /* equal times: first set, first run; odd: the runtime's */
 	CcdVoidFn fn;
 	void *arg;
 };
