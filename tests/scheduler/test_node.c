@@ -127,6 +127,77 @@ static void timers_run_in_order_and_the_exit_code_comes_back(void **state)
 	assert_true(n_periods >= 1 && n_periods <= 6);
 }
 
+/* ---- a frozen PE ----------------------------------------------------------------------------- */
+
+enum { THAW_MS = 60 };
+static atomic_int h_freeze, h_thaw;
+static atomic_bool is_frozen;
+static int n_ran, n_early;
+
+static void runs(void *arg)
+{
+	(void)arg;
+	n_ran++;
+	n_early += is_frozen;
+}
+
+/* A timer is due and hooks wait, but a frozen PE runs them only when the message has come. */
+static void freeze_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	CcdCallFnAfter(runs, NULL, 0);
+	CcdCallOnCondition(CcdPROCESSOR_BEGIN_IDLE, runs, NULL);
+	CcdCallOnCondition(CcdPROCESSOR_STILL_IDLE, runs, NULL);
+	CcdCallOnCondition(CcdPROCESSOR_BEGIN_BUSY, runs, NULL);
+	CcdCallOnCondition(CcdPERIODIC_10ms, runs, NULL);
+	is_frozen = pe->frozen = true;
+	csd_wait_for(pe, h_thaw);
+	is_frozen = pe->frozen = false;
+}
+
+static void send_to(struct pe *pe, int to, int handler)
+{
+	struct cmi_msg *m = csd_msg_alloc(pe, sizeof *m);
+
+	m->handler = (uint16_t)handler;
+	csd_send(pe, to, m);
+}
+
+static void thaw_later(void *pe) { send_to(pe, 0, h_thaw); }
+static void end_later(void *pe) { csd_exit(pe, 0); }
+static void thaw_arrived(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	CcdCallFnAfter(end_later, pe, THAW_MS);
+}
+
+static int freeze_node_start(struct node *node)
+{
+	h_freeze = csd_register(node, "freeze", freeze_arrived);
+	h_thaw = csd_register(node, "thaw", thaw_arrived);
+	return 0;
+}
+
+static void freeze_pe_start(struct pe *pe)
+{
+	if (pe->id == 1) {
+		send_to(pe, 0, h_freeze);
+		CcdCallFnAfter(thaw_later, pe, THAW_MS);
+	}
+}
+
+static const struct csd_layer freeze_layer = {
+	.name = "freeze", .node_start = freeze_node_start, .pe_start = freeze_pe_start
+};
+
+static void a_frozen_pe_runs_no_timer_and_no_hook(void **state)
+{
+	(void)state;
+	assert_int_equal(check_run(&freeze_layer, NULL, 1, 2, 0), 0);
+	assert_int_equal(n_early, 0);
+	assert_int_equal(n_ran, 5);
+}
+
 /* ---- memory that travels ------------------------------------------------------------------- */
 
 /* A ring in which every message is freed by another PE than its owner. */
@@ -262,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_reaches_every_pe_once_from_every_root),
 		cmocka_unit_test(timers_run_in_order_and_the_exit_code_comes_back),
+		cmocka_unit_test(a_frozen_pe_runs_no_timer_and_no_hook),
 		cmocka_unit_test(memory_freed_elsewhere_goes_home_and_is_used_again),
 		cmocka_unit_test(a_layer_is_polled_while_it_runs),
 		cmocka_unit_test(two_layers_with_one_slot_or_upcall_are_refused),
