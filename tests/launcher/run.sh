@@ -15,7 +15,7 @@ CC=${CC:-gcc}
 CFLAGS=${CFLAGS:--O1 -g -Wall -Wextra}
 if [ -z "$CKRUN" ]; then
 	CKRUN=$dir/ckrun
-	$CC -std=c11 -D_GNU_SOURCE $CFLAGS "$top"/launcher/*.c "$top"/runtime/image/*.c -o "$CKRUN" -pthread -ldl || exit 1
+	$CC -std=c11 -D_GNU_SOURCE -DCHARD_VERSION='"0"' $CFLAGS "$top"/{launcher,runtime/image}/*.c -o "$CKRUN" -pthread -ldl || exit 1
 fi
 if [ -z "$NODE" ]; then
 	NODE=$dir/node
