@@ -63,7 +63,7 @@ static void await_answers(struct save_pe *s)
 	memset(&s->in, 0, sizeof s->in);
 }
 
-static void take_answer(struct save_pe *s, const struct save_msg *m)
+static void take_answer(struct save_pe *s, const struct save_sums *m)
 {
 	s->n_in++;
 	s->in.created += m->created;
@@ -88,11 +88,7 @@ static void maybe_answer(struct pe *pe, enum save_kind kind)
 		return;
 	}
 	m = save_msg_new(pe, kind, s->no, 0);
-	m->created = s->in.created;
-	m->processed = s->in.processed;
-	m->bytes = s->in.bytes;
-	m->refusers = s->in.refusers;
-	m->failed = s->in.failed;
+	m->sums = s->in;
 	csd_send_now(pe, csd_tree_parent(pe, 0), &m->head);
 }
 
@@ -117,7 +113,7 @@ static bool send_refusals(struct pe *pe)
 static void answer_frozen(struct pe *pe)
 {
 	struct save_pe *s = save_of(pe);
-	struct save_msg own = { .created = pe->n_created, .processed = pe->n_processed };
+	struct save_sums own = { .created = pe->n_created, .processed = pe->n_processed };
 
 	own.refusers = send_refusals(pe);
 	if (!own.refusers) {
@@ -163,7 +159,7 @@ static bool write_it(struct pe *pe, uint64_t sequence, uint64_t job)
 static void write_block(struct pe *pe, uint64_t sequence, uint64_t job)
 {
 	struct save_pe *s = save_of(pe);
-	struct save_msg own = { .failed = 0 };
+	struct save_sums own = { .failed = 0 };
 
 	for (int i = 0; i < csd_tree_n_children(pe, 0); i++) {
 		struct save_msg *m = save_msg_new(pe, SAVE_WRITE, s->no, 0);
@@ -325,7 +321,7 @@ void freeze_arrived(struct pe *pe, struct cmi_msg *head)
 		return;
 	case SAVE_FROZEN:
 	case SAVE_WRITTEN:
-		take_answer(save_of(pe), m);
+		take_answer(save_of(pe), &m->sums);
 		maybe_answer(pe, kind);
 		break;
 	case SAVE_FREEZE:

@@ -18,15 +18,19 @@ enum save_kind {
 	SAVE_REFUSED,         /* a PE -> PE 0: records of what it cannot save, before its FROZEN */
 };
 
-struct save_msg {
-	struct cmi_msg head;
-	uint32_t kind;
-	uint32_t no;          /* number of the attempt */
-	/* Of the sender and the PEs below it in PE 0's tree. */
+/** Of the PEs below one in PE 0's tree, and of that one. */
+struct save_sums {
 	uint64_t created, processed; /* SAVE_FROZEN */
 	uint64_t bytes;       /* SAVE_FROZEN: of all blocks */
 	uint32_t refusers;    /* SAVE_FROZEN: PEs that have sent SAVE_REFUSED */
 	uint32_t failed;      /* SAVE_WRITTEN: PEs that could not, and have said why */
+};
+
+struct save_msg {
+	struct cmi_msg head;
+	uint32_t kind;
+	uint32_t no;          /* number of the attempt */
+	struct save_sums sums; /* of the sender and the PEs below it */
 	uint64_t sequence;    /* SAVE_WRITE: of the checkpoint */
 	uint64_t job;         /* SAVE_WRITE: a number that no other job has */
 	_Alignas(uint64_t) char more[]; /* SAVE_ASK: struct save_ask; SAVE_REFUSED: records (tell.h) */
@@ -62,7 +66,7 @@ struct save_pe {
 	bool frozen;
 	uint32_t no;          /* of the attempt in which it is frozen */
 	int n_in;             /* children in PE 0's tree that have answered */
-	struct save_msg in;   /* the sums of their answers */
+	struct save_sums in;  /* the sums of their answers */
 	size_t bytes;         /* of its block */
 	struct disk *disk;    /* of a node's first PE; NULL: it has written nothing yet */
 
