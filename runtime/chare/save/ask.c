@@ -15,14 +15,19 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+void *save_msg_zeroed(struct pe *pe, int handler, size_t bytes, size_t more)
+{
+	struct cmi_msg *m = ck_msg_new(pe, PART_SAVE, handler, CMI_F_SYSTEM | CMI_F_EXPEDITED,
+				       bytes + more);
+
+	memset(m + 1, 0, bytes - sizeof *m);
+	return m;
+}
+
 struct save_msg *save_msg_new(struct pe *pe, enum save_kind kind, uint32_t no, size_t more)
 {
-	struct save_msg *m = ck_msg_new(pe, PART_SAVE, H_SAVE, CMI_F_SYSTEM | CMI_F_EXPEDITED,
-					sizeof *m + more);
-	const struct cmi_msg head = m->head;
+	struct save_msg *m = save_msg_zeroed(pe, H_SAVE, sizeof *m, more);
 
-	memset(m, 0, sizeof *m);
-	m->head = head;
 	m->kind = kind;
 	m->no = no;
 	return m;
@@ -41,7 +46,7 @@ void save_tell_children(struct pe *pe, enum save_kind kind, uint32_t no)
 
 /* ---- at PE 0 --------------------------------------------------------------------------------- */
 
-static void await_rest(struct pe *pe)
+void save_await_rest(struct pe *pe)
 {
 	struct save_pe *s = save_of(pe);
 	CkCallback cb = callback_make(CB_AT_SAVE);
@@ -98,7 +103,7 @@ void save_prepared(struct pe *pe)
 	s->until_ns = csd_now_ns() + (uint64_t)wait_s * 1000000000u;
 	csd_chatter_timer(pe, 1);
 	csd_timer(no_rest, pe, (double)wait_s * 1e3);
-	await_rest(pe);
+	save_await_rest(pe);
 }
 
 void save_give_up(struct pe *pe, int status)
@@ -140,11 +145,6 @@ void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 		return;
 	s->stage = SAVE_FREEZES;
 	tell(pe, pe->id, SAVE_FREEZE, s->attempt);
-}
-
-void save_again(struct pe *pe)
-{
-	await_rest(pe);
 }
 
 void save_over(struct pe *pe, int status)
@@ -208,6 +208,7 @@ bool asked_is_mine(struct pe *pe, const struct image_name *name)
 const char *asked_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n)
 {
 	struct save_pe *s = save_of(pe);
+	const char *why = NULL;
 
 	(void)name;
 	if (n % sizeof *s->asked)
@@ -215,10 +216,9 @@ const char *asked_read(struct pe *pe, const struct image_name *name, const void 
 	s->asked = cmi_alloc(n + 1, "a checkpoint");
 	s->n_asked = n / sizeof *s->asked;
 	memcpy(s->asked, bytes, n);
-	for (size_t i = 0; i < s->n_asked; i++)
-		if (shape_callback(pe, &s->asked[i]))
-			return shape_callback(pe, &s->asked[i]);
-	return NULL;
+	for (size_t i = 0; i < s->n_asked && !why; i++)
+		why = shape_callback(pe, &s->asked[i]);
+	return why;
 }
 
 void asked_read_all(struct pe *pe)

@@ -26,7 +26,6 @@ struct disk {
 	struct image_task task;
 	void (*then)(struct pe *pe, bool ok); /* called when the task has ended */
 	double ms;                 /* until the next look at it */
-	bool looking;              /* a timer is set */
 	/* This node's file. */
 	char path[IMAGE_PATH];
 	struct image_write order;
@@ -55,13 +54,7 @@ static void say_why(const struct pe *pe, const struct image_why *why)
 	fprintf(stderr, "chard: no checkpoint: node %d: %s\n", pe->node->job->node, why->text);
 }
 
-static void look(void *arg);
-
-static void look_later(struct pe *pe, double ms)
-{
-	csd_timer(look, pe, ms); /* not chatter: a job that waits for its disk does not hang */
-}
-
+/* Its timer is no chatter: a job that waits for its disk does not hang. */
 static void look(void *arg)
 {
 	enum { MOST_MS = 20 };
@@ -70,7 +63,7 @@ static void look(void *arg)
 
 	if (!image_task_done(&d->task)) {
 		d->ms = d->ms < MOST_MS ? 2 * d->ms : MOST_MS;
-		look_later(pe, d->ms);
+		csd_timer(look, pe, d->ms);
 		return;
 	}
 	if (!d->task.ok)
@@ -86,7 +79,7 @@ static void start(struct pe *pe, bool (*run)(void *arg, struct image_why *why), 
 	d->then = then;
 	d->ms = 0.1;
 	image_task_start(&d->task, run, arg, 0, NULL);
-	look_later(pe, d->ms);
+	csd_timer(look, pe, d->ms);
 }
 
 /* ---- before the job comes to rest: PE 0 ------------------------------------------------------ */
@@ -156,12 +149,8 @@ void disk_abandon(struct pe *pe, int status)
 static struct store_msg *store_msg_new(struct pe *pe, enum store_kind kind, uint64_t sequence,
 				       size_t more)
 {
-	struct store_msg *m = ck_msg_new(pe, PART_SAVE, H_STORE, CMI_F_SYSTEM | CMI_F_EXPEDITED,
-					 sizeof *m + more);
-	const struct cmi_msg head = m->head;
+	struct store_msg *m = save_msg_zeroed(pe, H_STORE, sizeof *m, more);
 
-	memset(m, 0, sizeof *m);
-	m->head = head;
 	m->kind = kind;
 	m->sequence = sequence;
 	return m;

@@ -243,7 +243,7 @@ static void all_frozen(struct pe *pe)
 	if (s->in.created != s->in.processed) {
 		refusals_free(pe);
 		thaw(pe);
-		save_again(pe);
+		save_await_rest(pe);
 		return;
 	}
 	if (s->in.refusers) {

@@ -126,6 +126,8 @@ void when_thawed(struct pe *pe);
 /* ask.c */
 /** PE 0: somebody wants a checkpoint. */
 void save_wish(struct pe *pe, const char *dir, const CkCallback *done);
+/** A message for a handler of this room, `bytes` long and cleared behind its head, and `more`. */
+void *save_msg_zeroed(struct pe *pe, int handler, size_t bytes, size_t more);
 struct save_msg *save_msg_new(struct pe *pe, enum save_kind kind, uint32_t no, size_t more);
 void save_tell_children(struct pe *pe, enum save_kind kind, uint32_t no);
 /** PE 0: a request has come. */
@@ -133,8 +135,8 @@ void save_asked(struct pe *pe, const struct save_msg *m);
 /** PE 0: the job is quiescent, or was when the callback was sent. */
 void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb);
-/** PE 0: a message was under way when the PEs froze, and all thaw: again from quiescence. */
-void save_again(struct pe *pe);
+/** PE 0: freeze when the job is quiescent; again, if a message was under way when the PEs froze. */
+void save_await_rest(struct pe *pe);
 /** PE 0: the folder of the checkpoint is there. */
 void save_prepared(struct pe *pe);
 /** PE 0: it came to nothing: tell those who asked. */

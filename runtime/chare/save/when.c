@@ -34,12 +34,10 @@ static uint64_t read_ns(const char *text)
 static bool read_option(struct save_when *w, const char *text)
 {
 	if (!strncmp(text, "keep=", 5))
-		w->keep = (unsigned)strtoul(text + 5, NULL, 10);
-	else if (!strcmp(text, "zstd"))
-		w->zstd = true;
-	else
-		w->every_ns = read_ns(text);
-	return w->keep > 0 && (w->every_ns || !strcmp(text, "zstd") || !strncmp(text, "keep=", 5));
+		return (w->keep = (unsigned)strtoul(text + 5, NULL, 10)) > 0;
+	if (!strcmp(text, "zstd"))
+		return w->zstd = true;
+	return (w->every_ns = read_ns(text)) > 0;
 }
 
 static bool read_all_options(struct save_when *w, char *text)
