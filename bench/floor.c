@@ -18,6 +18,9 @@
  *                                       head and stores its address into the other's word; the other
  *                                       reads the head. Two lines cross, one after the other,
  *                                       whatever the object's size; also with --threads
+ *     build/bench/floor --apart         processes          floor-apart    <bytes> <microseconds>
+ *                                       the word that tells of the payload lies in a line of its
+ *                                       own, as that of a channel in sequence mode
  *     build/bench/floor --best          processes          floor-best     <bytes> <microseconds>
  *                                       the fastest of the ways to copy in ways.h: memcpy; round
  *                                       the caches; in chunks, each of which the reader fetches
@@ -71,6 +74,7 @@ struct floor {
 	enum mode mode;
 	enum what what;
 	bool best;
+	bool apart;
 	const struct way *way;
 	struct told *told; /* [2], shared; told[s] is written by the other side */
 	struct ball *ball; /* shared; of the side that has its address, at first of side 0 */
@@ -87,6 +91,7 @@ struct side {
 	struct bench_payload inbox;  /* read here, written by the other end */
 	struct bench_payload outbox; /* the other end's inbox               */
 	const struct way *way;
+	bool apart;
 	struct told *told_here, *told_there;
 	void *area;
 	bool touch;
@@ -99,6 +104,7 @@ static void side_init(struct side *s, const struct floor *f, int which)
 	s->touch = f->opt.touch;
 	s->peer = 0;
 	s->way = f->way;
+	s->apart = f->apart;
 	s->told_here = &f->told[which];
 	s->told_there = &f->told[!which];
 	bench_payload_init(&s->source, s->area, f->bytes);
@@ -118,17 +124,30 @@ static void side_fini(struct side *s)
 	free(s->area);
 }
 
+/* The word that tells the other side, and the one that it tells us with. */
+static uint64_t *word_there(const struct side *s)
+{
+	return s->apart ? (uint64_t *)&s->told_there->word : bench_last(&s->outbox);
+}
+
+static uint64_t *word_here(const struct side *s)
+{
+	return s->apart ? (uint64_t *)&s->told_here->word : bench_last(&s->inbox);
+}
+
 static void side_send(struct side *s, uint64_t stamp)
 {
 	if (s->touch)
 		bench_refresh(&s->source, stamp);
-	if (s->way == ways)
+	if (s->apart)
+		memcpy(s->outbox.start, s->source.start, s->source.bytes);
+	else if (s->way == ways)
 		memcpy(s->outbox.start, s->source.start, s->source.bytes - sizeof(uint64_t));
 	else
 		way_copy(s->way, s->outbox.start, s->source.start, s->source.bytes - sizeof(uint64_t),
 			 &s->told_there->word, stamp);
 	/* release, pairs with the acquire in side_receive: whoever sees this stamp sees the copy */
-	__atomic_store_n(bench_last(&s->outbox), stamp, __ATOMIC_RELEASE);
+	__atomic_store_n(word_there(s), stamp, __ATOMIC_RELEASE);
 }
 
 static void check_peer(const struct side *s)
@@ -151,7 +170,7 @@ static void side_receive(struct side *s, uint64_t stamp)
 	/* acquire, pairs with the release in side_send; the answer that follows is in turn the
 	 * permission to overwrite this inbox, because the sender acquires it before it copies
 	 * again */
-	for (unsigned looks = 1; __atomic_load_n(bench_last(&s->inbox), __ATOMIC_ACQUIRE) != stamp;
+	for (unsigned looks = 1; __atomic_load_n(word_here(s), __ATOMIC_ACQUIRE) != stamp;
 	     looks++) {
 		if (s->way->chunk)
 			way_fetch(s->inbox.start, &fetched, &s->told_here->word, stamp);
@@ -374,7 +393,7 @@ static void parse(struct floor *f, int argc, char **argv)
 	bench_options_init(&f->opt);
 	f->mode = MODE_PROCESSES;
 	f->what = PAYLOADS;
-	f->best = false;
+	f->best = f->apart = false;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--threads")) {
 			f->mode = MODE_THREADS;
@@ -384,11 +403,13 @@ static void parse(struct floor *f, int argc, char **argv)
 			f->what = HANDOVERS;
 		} else if (!strcmp(argv[i], "--best")) {
 			f->best = true;
+		} else if (!strcmp(argv[i], "--apart")) {
+			f->apart = true;
 		} else if (!strcmp(argv[i], "--memcpy")) {
 			f->mode = MODE_MEMCPY;
 		} else if (!bench_option(&f->opt, argc, argv, &i)) {
 			fprintf(stderr,
-				"usage: %s [--threads|--memcpy] [--barrier|--handover|--best] [--no-touch] "
+				"usage: %s [--threads|--memcpy] [--barrier|--handover|--best|--apart] [--no-touch] "
 				"[--sizes a,b,c] [--reps n] [--no-pin]\n",
 				argv[0]);
 			exit(2);
@@ -415,6 +436,7 @@ int main(int argc, char **argv)
 	if (f.mode == MODE_MEMCPY)
 		f.what = PAYLOADS;
 	f.best = f.best && f.what == PAYLOADS && f.mode != MODE_MEMCPY;
+	f.apart = f.apart && f.what == PAYLOADS && !f.best;
 	if (f.what != PAYLOADS) {
 		f.opt.bytes[0] = 0;
 		f.opt.nsizes = 1;
@@ -423,8 +445,8 @@ int main(int argc, char **argv)
 	f.inbox[1] = map_shared(bench_area_bytes(bench_largest(&f.opt) + WORD_BYTES));
 	f.ball = map_shared(sizeof *f.ball);
 	f.told = map_shared(2 * sizeof *f.told);
-	snprintf(name, sizeof name, "%s%s%s", names[f.what][f.mode], f.best ? "-best" : "",
-		 f.opt.touch ? "" : "-notouch");
+	snprintf(name, sizeof name, "%s%s%s", names[f.what][f.mode],
+		 f.best ? "-best" : f.apart ? "-apart" : "", f.opt.touch ? "" : "-notouch");
 	bench_sweep(&f.opt, name, run, &f);
 	return 0;
 }

@@ -7,7 +7,7 @@
  *	ckrun -n 2 build/bench/pingpong              between two nodes (processes)
  *	ckrun -n 2 --ppn 2 build/bench/pingpong      between two PEs of one node (threads)
  *
- * Options: bench.h's, --smoke, and --message, --handover, --channel for only those.
+ * Options: bench.h's, --smoke, and --message, --handover, --channel, --sequence for only those.
  * Prints `name bytes microseconds`, medians; "threads" instead of "nodes" within a node:
  *	message-nodes    a call with an array: copied into a message by the sender, read where it
  *	                 lies by the receiver
@@ -15,6 +15,7 @@
  *	                 nobody looks at its data either, and only a reference is handed over, as
  *	                 in the figures published for Charm++ on threads
  *	channel-nodes    CkDirect_put into the other's buffer
+ *	sequence-nodes   the same in sequence mode; not without its option
  *
  * Ancestor: Table 1 of the CkDirect paper.
  */
@@ -25,8 +26,8 @@
 #include "plan.h"
 #include "pingpong.decl.h"
 
-enum mode { MESSAGE, HANDOVER, CHANNEL, MODES };
-static const char *const NAME[MODES] = { "message", "handover", "channel" };
+enum mode { MESSAGE, HANDOVER, CHANNEL, SEQUENCE, MODES };
+static const char *const NAME[MODES] = { "message", "handover", "channel", "sequence" };
 
 #define NEVER UINT64_MAX /* the last word is a trip's number */
 
@@ -48,6 +49,11 @@ struct Peer {
 	double t0;
 	bool more;                 /* runs to come */
 };
+
+static bool by_channel(const Peer *self)
+{
+	return self->mode == CHANNEL || self->mode == SEQUENCE;
+}
 
 static CProxyElement_Peer other(const Peer *self)
 {
@@ -75,7 +81,7 @@ static void throw_ball(Peer *self, Ball *b)
 		bench_refresh(&out, self->trip);
 	else if (!b)
 		*bench_last(&out) = self->trip;
-	if (self->mode == CHANNEL)
+	if (by_channel(self))
 		CkDirect_put(&self->there);
 	else if (b)
 		Peer_handed(other(self), b);
@@ -91,7 +97,7 @@ static void catch_ball(Peer *self, const struct bench_payload *in, Ball *b)
 	if (opt.common.touch && !bench_arrived_whole(in, self->trip))
 		CkAbort("trip %llu of %zu bytes arrived torn", (unsigned long long)self->trip,
 			self->bytes);
-	if (self->mode == CHANNEL)
+	if (by_channel(self))
 		CkDirect_ready(&self->here);
 	if (Peer_thisIndex(self) == 0 && --self->left == plan_current(self->plan)->count)
 		self->t0 = bench_now_us();
@@ -139,18 +145,20 @@ static void set_up(Peer *self, enum mode mode, size_t bytes)
 	memset(&self->here, 0, sizeof self->here);
 	if (mode == CHANNEL)
 		self->here = CkDirect_createHandle(self->in.start, bytes, NEVER, channel_ball, self);
+	if (mode == SEQUENCE)
+		self->here = CkDirect_createHandleSeq(self->in.start, bytes, channel_ball, self);
 }
 
 static void connect(Peer *self, CkDirectHandle theirs)
 {
 	self->there = theirs;
-	if (self->mode == CHANNEL)
+	if (by_channel(self))
 		CkDirect_assocLocalBuffer(&self->there, self->out.start, self->bytes);
 }
 
 static void take_down(Peer *self)
 {
-	if (self->mode == CHANNEL) {
+	if (by_channel(self)) {
 		CkDirect_destroyHandle(&self->there);
 		CkDirect_destroyHandle(&self->here);
 	}
@@ -269,7 +277,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 			return;
 		}
 	}
-	if (!wanted[MESSAGE] && !wanted[HANDOVER] && !wanted[CHANNEL])
+	if (!wanted[MESSAGE] && !wanted[HANDOVER] && !wanted[CHANNEL] && !wanted[SEQUENCE])
 		wanted[MESSAGE] = wanted[HANDOVER] = wanted[CHANNEL] = true;
 	if (CkNumPes() != 2) {
 		CkError("pingpong: needs 2 PEs: ckrun -n 2 [--ppn 2] pingpong\n");

@@ -75,13 +75,19 @@ static inline void copy_out(const struct direct_handle *h, unsigned char *dst, s
 		memcpy(dst, src, n);
 }
 
-/** The same, in one piece, to another PE. If the word follows, its line is requested with the
- * others: alone, it came later than they did (docs/decisions, page 106). */
-static inline void copy_out_shared(const struct direct_handle *h, unsigned char *dst, size_t n)
+enum { SEQ_WORD_MOST = 512 }; /* with more bytes to copy, the word's line is not requested early */
+
+/** Before a copy of n bytes, and the store of the word: request all lines that the put will write,
+ * or none. One that was left out came later than the others together (docs/decisions, page 106). */
+static inline void own_before(const struct direct_handle *h, const unsigned char *dst, size_t n,
+			      uint64_t word_addr)
 {
-	if (CSD_LIKELY(!h->strided))
+	if (h->mode == DIRECT_PATTERN || n > SEQ_WORD_MOST) {
 		cmi_own_shared(dst, h->bytes);
-	copy_out(h, dst, n);
+		return;
+	}
+	cmi_own_lines(dst, n);
+	cmi_own_line((const void *)(uintptr_t)word_addr);
 }
 
 /** The same, of many contiguous bytes, to another PE. */
@@ -113,10 +119,13 @@ static inline void put_memory(struct pe *pe, const char *call, const struct dire
 	unsigned char *dst = (unsigned char *)(uintptr_t)h->dst;
 	uint8_t tell;
 
-	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->strided))
+	if (CSD_UNLIKELY(body >= CMI_COPY_MIN && !h->strided)) {
 		copy_out_large(pe, h, dst, body);
-	else if (CSD_LIKELY(body))
-		copy_out_shared(h, dst, body);
+	} else if (CSD_LIKELY(body)) {
+		if (CSD_LIKELY(!h->strided))
+			own_before(h, dst, body, word_addr);
+		copy_out(h, dst, body);
+	}
 	/* relaxed: ordered by the program; see struct direct_shared. Loaded before the word is stored: a
 	 * receiver that polls may see the word at once, mark the channel again, and ask for a bell for the
 	 * next put. Model: channel.pml, put_memory */
