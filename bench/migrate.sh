@@ -14,7 +14,7 @@ trap 'rm -f "$rows"' EXIT
 trap 'exit 1' INT TERM
 
 sh "$bench/instructions.sh" "$build/bench/local" >>"$rows" || exit 1
-sh "$bench/across.sh" "$build" >>"$rows" || exit 1
+sh "$bench/across.sh" "$build" count >>"$rows" || exit 1
 sh "$bench/across.sh" "$build" lease >>"$rows" || exit 1
 "$build/bin/ckrun" -n 3 "$build/bench/migrate" "$@" >>"$rows" || exit 1
 "$build/bin/ckrun" -n 3 --ppn 3 "$build/bench/migrate" "$@" >>"$rows" || exit 1
