@@ -52,7 +52,7 @@ static void goes_on(Main *self)
 	if (self->round < self->n_rounds)
 		next_round(self);
 	else
-		Tally_tell_all(tallies);
+		Cell_leave_all(cells);
 }
 
 void Main_on_round_over(Main *self, long sum)
@@ -79,6 +79,12 @@ void Main_on_saved(Main *self, int status)
 		self->n_saves++;
 	}
 	goes_on(self);
+}
+
+void Main_on_left(Main *self)
+{
+	(void)self;
+	Tally_tell_all(tallies);
 }
 
 /* In a job with another number of PEs some branches are there twice, or not at all. */
@@ -137,6 +143,15 @@ void Cell_on_step(Cell *self, int round)
 		Cell_take(Cell_at(cells, (i * t + round) % CELLS), self->value * t);
 	self->n_taken++;
 	check_round(self);
+}
+
+/* Nothing is left for a leak checker. */
+void Cell_on_leave(Cell *self)
+{
+	free(self->more);
+	self->more = NULL;
+	self->n_more = 0;
+	CkContributeBarrier(self, Main_cb_left(main_proxy));
 }
 
 /* ---- what all PEs have counted --------------------------------------------------------------- */
