@@ -228,7 +228,6 @@ void Lone_on_late(Lone *self, int no, long by)
 void Lone_on_far(Lone *self, Text *m)
 {
 	self->sum += *m->at;
-	free(m->at);
 	CkFreeMsg(m);
 }
 
@@ -241,11 +240,17 @@ void Lone_on_arrived(Lone *self)
 	atomic_fetch_add(&n_arrived, 1);
 }
 
+/* What texts point to. Those that still wait when a job ends are not freed, so it is static. */
+enum { TEXTS = 1 << 16 };
+static long texts[TEXTS];
+static atomic_uint n_texts;
+
 static Text *text_new(long value)
 {
 	Text *m = Text_alloc(0);
 
-	m->at = malloc(sizeof *m->at);
+	/* relaxed: each text gets a place of its own */
+	m->at = &texts[atomic_fetch_add_explicit(&n_texts, 1, memory_order_relaxed) % TEXTS];
 	*m->at = value;
 	return m;
 }
@@ -255,7 +260,6 @@ void *Text_pack(Text *m)
 	long *flat = CkAllocBuffer(m, sizeof *flat);
 
 	*flat = *m->at;
-	free(m->at);
 	CkFreeMsg(m);
 	return flat;
 }
@@ -304,20 +308,34 @@ static void tell_refused(struct pe *pe)
 
 void Hand_on_new(Hand *self) { (void)self; }
 
-void Hand_on_save(Hand *self)
+/* The job is about to end. */
+static void free_list(void)
 {
-	struct pe *pe = csd_self();
-	struct block *b = &blocks[pe->id];
+	Branch *b = Branch_ckLocalBranch(branches);
 
-	(void)self;
-	tell_refused(pe);
-	if (refuses)
-		return;
+	free(b->v);
+	b->v = NULL;
+	b->n = 0;
+}
+
+static void write_block(struct pe *pe, struct block *b)
+{
 	free(b->at);
 	b->bytes = write_all(pe, NULL, 0);
 	b->at = aligned_alloc(16, b->bytes + 16);
 	memset(b->at, 0xee, b->bytes);
 	CHECK(write_all(pe, b->at, b->bytes) == b->bytes);
+}
+
+void Hand_on_save(Hand *self)
+{
+	struct pe *pe = csd_self();
+
+	(void)self;
+	tell_refused(pe);
+	if (!refuses)
+		write_block(pe, &blocks[pe->id]);
+	free_list();
 }
 
 static const struct image_record *record_next(const struct block *b, size_t *at)

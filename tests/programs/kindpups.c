@@ -77,6 +77,8 @@ void Lone_on_new(Lone *self, int n)
 	self->cache = self;
 	CkPupCheck(self);
 	CHECK_EQ(self->kept->n, 7 * n);
+	CkFreeMsg(self->kept);
+	self->kept = NULL;
 	Main_checked(main_proxy);
 }
 
@@ -104,6 +106,9 @@ void Branch_on_check(Branch *self)
 		self->own[0] = CkCallbackFunction(told, NULL);
 	CkPupCheck(self);
 	CHECK(self->v[N - 1] == 1.5 + N - 1);
+	free(self->v);
+	free(self->name);
+	self->v = NULL, self->name = NULL, self->n = 0;
 	CkContribute(self, NULL, 0, CkReduction_nop, self->done);
 }
 
@@ -111,6 +116,8 @@ void Derived_on_new(Derived *self)
 {
 	self->table = malloc(PARTS * sizeof *self->table);
 	CkPupCheck(self);
+	free(self->table);
+	self->table = NULL;
 }
 
 void Derived_on_arrived(Derived *self)
@@ -130,6 +137,8 @@ void Shared_on_check(Shared *self)
 {
 	CkPupCheck(self);
 	CHECK_EQ(self->counts[1], 3);
+	free(self->counts);
+	self->counts = NULL, self->n_counts = 0;
 	Main_checked(main_proxy);
 }
 
