@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh BUILD: run hello, heat1d, particles, stencil and matmul on 2 PEs, and print one table that compares
-# messages with channels, from coarse grains to fine ones. `make demo` calls it after building. Exit
+# demo.sh BUILD: run hello, heat1d, particles, stencil and matmul on 2 PEs, kill a process of particles, which goes on from a
+# checkpoint, and print one table that compares messages with channels, from coarse grains to fine ones. `make demo` calls it after building. Exit
 # code 0 only if every run ended well and every answer is right.
 set -u
 B=$1
@@ -22,6 +22,9 @@ run -n 2 "$B/examples/heat1d/heat1d" --cells 100 || failed=1
 echo
 echo "particles: cells that move to another process or stay there, every 5 steps"
 run -n 2 "$B/examples/particles/particles" --particles 5000 --steps 100 --move 5 || failed=1
+echo
+echo "particles that are saved as they run (CK_CHECKPOINT), and a process that is killed (kill -9)"
+"$(dirname "$0")/survive.sh" "$B" particles --particles 20000 --move 0 --lb 5 --steps || failed=1
 
 # Program, what the table calls the row, transfers in an iteration, arguments; separated by tabs.
 # Of each program from the coarsest grain to the finest.

@@ -53,6 +53,24 @@ static inline void turns_init(struct turns *t, const char *program, const bool m
 	}
 }
 
+/** For a checkpoint of the program. */
+static inline void turns_pup(pup_er p, struct turns *t, const char *program)
+{
+	pup_skip(p, &t->program, sizeof t->program);
+	t->program = program;
+	pup_bytes(p, t->modes, sizeof t->modes);
+	pup_int(p, &t->repeat);
+	pup_int(p, &t->run);
+	pup_double(p, &t->started);
+	for (int i = 0; i < N_MODES; i++) {
+		t->iter_us[i] = pup_alloc(p, t->iter_us[i], (size_t)t->repeat * sizeof(double));
+		pup_doubles(p, t->iter_us[i], (size_t)t->repeat);
+	}
+	pup_bool(p, &t->wrong);
+	pup_bytes(p, &t->hash, sizeof t->hash);
+	pup_double(p, &t->checksum);
+}
+
 static inline int turns_n_modes(const struct turns *t)
 {
 	int n = 0;

@@ -4,9 +4,12 @@
  *
  *	ckrun -n 2 ./particles --columns 8 --rows 6 --particles 5000 --steps 200 --move 5
  *	CK_LB=cuts ckrun -n 2 ./particles --spread 30 --particles 50000 --steps 200 --move 0 --lb 10
+ *	CK_CHECKPOINT=memory,1s ckrun --replace 1 -n 2 ./particles --particles 50000 --move 0 --lb 10
  *
- * Shows   elements that move by themselves (CkMigrateMe) or to balance PEs (CkAtSync): `pup Cell { ... }` in the .ci file lists what goes along, and the rest of
- *         the program does not know where a cell is. An array [2D], arrays of structs as parameters.
+ * Shows   elements that move by themselves (CkMigrateMe) or to balance PEs (CkAtSync): `pup
+ *         Cell { ... }` in the .ci file lists what goes along, and the rest of the program does not
+ *         know where a cell is. With --lb the job can also be saved in each sync (CK_CHECKPOINT);
+ *         only `pup Main` was added for that. An array [2D], arrays of structs as parameters.
  * Checks  every particle of the last step, bit for bit, against a serial run; so with --move, with --lb or without, on
  *         any number of PEs, the hash is the same.
  *

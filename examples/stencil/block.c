@@ -220,8 +220,9 @@ static void pup_recv(pup_er p, Block *b)
 	pup_bytes(p, b->recv, recv_bytes(b));
 }
 
-/* Size, pack, unpack and free the block. The address of everything it points to changes, so which field is current
- * is packed instead of `u`. A block with raw channels does not move, so there is no `link`. */
+/* Size, pack, unpack and free the block. The address of everything it points to changes, so which
+ * field is current is packed instead of `u`. A block with raw channels neither moves nor is saved,
+ * so `link` is empty. */
 void Block_pup(pup_er p, Block *b)
 {
 	bool second = b->u == b->field[1];
@@ -261,6 +262,8 @@ void Block_pup(pup_er p, Block *b)
 		b->u = b->field[second];
 		b->next = b->field[!second];
 		set_ghosts(b);
+		if (opt.modes[MODE_DIRECT] && b->n_neighbours)
+			init_links(b);
 	}
 }
 

@@ -3,6 +3,7 @@
  * stencil: 7-point Jacobi in three dimensions, with messages, with CkDirect channels, and with named channels.
  *
  *	ckrun -n 2 ./stencil --domain 128x128x128 --chares 4x4x2 --repeat 5
+ *	CK_CHECKPOINT=memory,1s ckrun --replace 1 -n 2 ./stencil --mode named --lb 10 --iters 20000
  *
  * The domain is cut into blocks, one per chare of a 3-D array (block.c). The main chare here
  * drives the runs, in turn by each mode, each from the same initial field:
@@ -29,6 +30,14 @@ struct Main {
 	bool warming;
 	bool paths_printed;
 };
+
+void Main_pup(pup_er p, Main *self)
+{
+	pup_proxy(p, &self->blocks);
+	turns_pup(p, &self->turns, "stencil");
+	pup_bool(p, &self->warming);
+	pup_bool(p, &self->paths_printed);
+}
 
 static void prepare(Main *self, bool warming)
 {
