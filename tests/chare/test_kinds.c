@@ -49,7 +49,6 @@ struct BareLone { int unused; };
 
 static bool restarted, refuses, calls_the_dead;
 static struct ck_restart before;
-static struct block { char *at; size_t bytes; } blocks[MOST_PES];
 static int n_jobs;                 /* so far; the first is 1 */
 
 /* What the singletons must be. Written by their creators, between calls by Main. */
@@ -275,21 +274,8 @@ Text *Text_unpack(void *flat)
 /* ---- every PE: the image --------------------------------------------------------------------- */
 
 static const int saved_parts[] = { PART_CREATE, PART_SINGLE, PART_SAVED };
-enum { SAVED_PARTS = sizeof saved_parts / sizeof *saved_parts };
 
-static const struct ck_part *part_of(struct pe *pe, int i)
-{
-	return ck_node_of(pe->node)->parts[saved_parts[i]];
-}
-
-static size_t write_all(struct pe *pe, char *to, size_t room)
-{
-	struct image_out out = { image_add, to, room, 0, NULL };
-
-	for (int i = 0; i < SAVED_PARTS; i++)
-		part_of(pe, i)->save.write(pe, &out);
-	return image_added(&out);
-}
+#include "check_image.h"
 
 /* One PE at a time: all of them write to one file here. */
 static void tell_refused(struct pe *pe)
@@ -318,15 +304,6 @@ static void free_list(void)
 	b->n = 0;
 }
 
-static void write_block(struct pe *pe, struct block *b)
-{
-	free(b->at);
-	b->bytes = write_all(pe, NULL, 0);
-	b->at = aligned_alloc(16, b->bytes + 16);
-	memset(b->at, 0xee, b->bytes);
-	CHECK(write_all(pe, b->at, b->bytes) == b->bytes);
-}
-
 void Hand_on_save(Hand *self)
 {
 	struct pe *pe = csd_self();
@@ -334,18 +311,8 @@ void Hand_on_save(Hand *self)
 	(void)self;
 	tell_refused(pe);
 	if (!refuses)
-		write_block(pe, &blocks[pe->id]);
+		CHECK(block_write(pe));
 	free_list();
-}
-
-static const struct image_record *record_next(const struct block *b, size_t *at)
-{
-	const struct image_record *r = (const struct image_record *)(const void *)(b->at + *at);
-
-	if (*at == b->bytes)
-		return NULL;
-	*at += sizeof *r + (r->bytes + 15) / 16 * 16;
-	return r;
 }
 
 static bool drives(const struct image_name *name)
@@ -356,17 +323,9 @@ static bool drives(const struct image_name *name)
 
 static void read_record(struct pe *pe, const struct image_record *r)
 {
-	const char *why;
-
-	for (int i = 0; i < SAVED_PARTS; i++) {
-		const struct ck_part *p = part_of(pe, i);
-
-		if (drives(&r->name) || !(p->save.kinds >> r->name.kind & 1) || !p->save.mine(pe, &r->name))
-			continue;
-		why = p->save.read(pe, &r->name, r + 1, r->bytes);
-		if (why)
-			CkAbort("record of kind %u: %s", r->name.kind, why);
-	}
+	for (int i = 0; i < SAVED_PARTS && !drives(&r->name); i++)
+		if (part_reads(pe, i, r))
+			part_read(pe, i, r);
 }
 
 /* A restart makes no main chares; this job has. */
@@ -396,9 +355,7 @@ void Hand_on_load(Hand *self)
 void Hand_on_end_load(Hand *self)
 {
 	(void)self;
-	for (int i = 0; i < SAVED_PARTS; i++)
-		if (part_of(csd_self(), i)->save.read_all)
-			part_of(csd_self(), i)->save.read_all(csd_self());
+	parts_end_reading(csd_self());
 }
 
 /* ---- every PE: singletons -------------------------------------------------------------------- */
@@ -602,9 +559,7 @@ static const struct csd_layer *const layers[] = { &chare_layer };
 
 static void begin_anew(void)
 {
-	for (int p = 0; p < MOST_PES; p++)
-		free(blocks[p].at);
-	memset(blocks, 0, sizeof blocks);
+	blocks_forget();
 	memset(lones, 0, sizeof lones);
 	atomic_store(&n_lones, 0);
 	branch_sum = shared_sum = sub_sum = 0;

@@ -61,7 +61,6 @@ static void add(Sum *s, long by);
 
 static bool restarted;             /* this job reads the image */
 static int n_pes_saved;
-static struct block { char *at; size_t bytes; } blocks[MOST_PES];
 static long expected[2];           /* of the first job */
 static bool known;
 static atomic_int n_arrived;
@@ -298,21 +297,8 @@ Far *Far_unpack(void *flat)
 
 /* The records that concern arrays: the groups of this test are no part of the image. */
 static const int saved_parts[] = { PART_CREATE, PART_PLACE };
-enum { SAVED_PARTS = sizeof saved_parts / sizeof *saved_parts };
 
-static const struct ck_part *part_of(struct pe *pe, int i)
-{
-	return ck_node_of(pe->node)->parts[saved_parts[i]];
-}
-
-static size_t write_all(struct pe *pe, char *to, size_t room)
-{
-	struct image_out out = { image_add, to, room, 0, NULL };
-
-	for (int i = 0; i < SAVED_PARTS; i++)
-		part_of(pe, i)->save.write(pe, &out);
-	return image_added(&out);
-}
+#include "check_image.h"
 
 static void refuse_nothing(struct pe *pe)
 {
@@ -333,40 +319,20 @@ void Hand_on_new(Hand *self) { (void)self; }
 void Hand_on_save(Hand *self)
 {
 	struct pe *pe = csd_self();
-	struct block *b = &blocks[pe->id];
 
 	(void)self;
 	refuse_nothing(pe);
-	b->bytes = write_all(pe, NULL, 0);
-	b->at = aligned_alloc(16, b->bytes);
-	memset(b->at, 0xee, b->bytes);
-	CHECK(write_all(pe, b->at, b->bytes) == b->bytes);
-}
-
-static const struct image_record *record_next(const struct block *b, size_t *at)
-{
-	const struct image_record *r = (const struct image_record *)(const void *)(b->at + *at);
-
-	if (*at == b->bytes)
-		return NULL;
-	*at += sizeof *r + (r->bytes + 15) / 16 * 16;
-	return r;
+	CHECK(block_write(pe));
 }
 
 static void read_record(struct pe *pe, const struct image_record *r)
 {
-	const char *why;
-
-	for (int i = 0; i < SAVED_PARTS; i++) {
-		const struct ck_part *p = part_of(pe, i);
-
-		if (!(p->save.kinds >> r->name.kind & 1) || !p->save.mine(pe, &r->name))
-			continue;
-		CHECK(!r->bytes || p->save.read(pe, &r->name, r + 1, r->bytes - 1)); /* something is missing */
-		why = p->save.read(pe, &r->name, r + 1, r->bytes);
-		if (why)
-			CkAbort("record of kind %u: %s", r->name.kind, why);
-	}
+	for (int i = 0; i < SAVED_PARTS; i++)
+		if (part_reads(pe, i, r)) {
+			/* Something is missing. */
+			CHECK(!r->bytes || part_of(pe, i)->save.read(pe, &r->name, r + 1, r->bytes - 1));
+			part_read(pe, i, r);
+		}
 }
 
 /* Each node learns that it continues a job: after its PEs have started, because the layer would
@@ -395,9 +361,7 @@ void Hand_on_load(Hand *self)
 void Hand_on_end_load(Hand *self)
 {
 	(void)self;
-	for (int i = 0; i < SAVED_PARTS; i++)
-		if (part_of(csd_self(), i)->save.read_all)
-			part_of(csd_self(), i)->save.read_all(csd_self());
+	parts_end_reading(csd_self());
 }
 
 /* Each element is on one PE: its home, or where it was if there are as many. */
@@ -709,13 +673,6 @@ static void restart_in(int nodes, int pes)
 	run(nodes, pes);
 }
 
-static void forget_image(void)
-{
-	for (int p = 0; p < MOST_PES; p++)
-		free(blocks[p].at);
-	memset(blocks, 0, sizeof blocks);
-}
-
 static const int shapes[][2] = { { 1, 1 }, { 1, 2 }, { 2, 1 }, { 3, 1 }, { 1, 3 },
 				 { 5, 1 }, { 1, 5 }, { 2, 4 }, { 1, 8 }, { 8, 1 } };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -726,7 +683,7 @@ static void from_any_number_of_pes_to_any(void)
 		save_from(shapes[from][0], shapes[from][1]);
 		for (int to = 0; to < SHAPES; to++)
 			restart_in(shapes[to][0], shapes[to][1]);
-		forget_image();
+		blocks_forget();
 	}
 }
 
@@ -756,7 +713,7 @@ static void elements_in_a_sync_wait_on_or_resume(void **state)
 		restart_in(2, 2);
 		restart_in(1, 1);
 		with_strategy(false);
-		forget_image();
+		blocks_forget();
 	}
 }
 
@@ -768,7 +725,7 @@ static void in_checked_mode(void **state)
 	restart_in(3, 1);
 	restart_in(4, 1);
 	unsetenv("CK_CHECK");
-	forget_image();
+	blocks_forget();
 }
 
 static void under_the_randomised_queue(void **state)
@@ -779,7 +736,7 @@ static void under_the_randomised_queue(void **state)
 	restart_in(3, 1);
 	restart_in(1, 4);
 	unsetenv("CK_RANDOM_QUEUE");
-	forget_image();
+	blocks_forget();
 }
 
 int main(void)
