@@ -48,6 +48,8 @@ $(B)/tests/machine/test_frames: LIBS += -Wl,--wrap=frames_text
 $(B)/tests/image/test_image_memory: LIBS += -Wl,--wrap=fallocate
 WRITES   := open close pwrite fdatasync fsync mkdir rmdir unlink rename symlink link
 $(B)/tests/image/test_image_disk: LIBS += $(WRITES:%=-Wl,--wrap=%)
+# It runs the command.
+$(B)/tests/image/test_ckpt: | $(CKPT)
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
