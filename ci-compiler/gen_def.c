@@ -345,11 +345,8 @@ static void sync_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 /* [whenidle]: no stub sends a call; the element asks for it. */
 static void idle_stub(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	ci_put(o, "static bool ck_idle_%s_%s(void *ck_self)\n{\n\treturn %s_on_%s((%s *)ck_self);\n}\n\n",
-	       c->name, e->name, c->name, e->name, c->name);
-	ci_put(o, "void %s_%s_whenIdle(const %s *self)\n{\n\tCkGen_whenIdle(&ck_chare_%s, self, %d, "
-	       "ck_idle_%s_%s);\n}\n\n", c->name, e->name, c->name, c->name, e->number, c->name,
-	       e->name);
+	ci_put(o, "void %s_%s_whenIdle(const %s *self)\n{\n\tCkGen_whenIdle(&ck_chare_%s, self, "
+	       "%d);\n}\n\n", c->name, e->name, c->name, c->name, e->number);
 }
 
 /* [arrival]: no stub sends a call; elements make the two ends of a channel. */
@@ -714,23 +711,44 @@ static bool has_all(const struct ci_chare *c, const struct ci_entry *e)
 	return (e->attrs & CI_AGGREGATE) && gen_is_call_plain(c, e);
 }
 
-/* The table of these functions by entry. False: there is none. */
-static bool all_table(struct ci_out *o, const struct ci_chare *c)
+static bool is_idle(const struct ci_chare *c, const struct ci_entry *e)
+{
+	(void)c;
+	return (e->attrs & CI_WHENIDLE) != 0;
+}
+
+static void handle_idle(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "static bool ck_idle_%s_%s(void *ck_self)\n{\n\treturn %s_on_%s((%s *)ck_self);\n}\n\n",
+	       c->name, e->name, c->name, e->name, c->name);
+}
+
+/* Functions that some entries have, and their table by entry. */
+struct by_entry {
+	const char *type, *name;
+	bool (*has)(const struct ci_chare *c, const struct ci_entry *e);
+	void (*put)(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+};
+static const struct by_entry alls = {"CkGenAll", "ck_all", has_all, handle_all};
+static const struct by_entry idles = {"CkGenIdle", "ck_idle", is_idle, handle_idle};
+
+/* Returns what the chare's table has of it. */
+static const char *entry_table(struct ci_out *o, const struct ci_chare *c, const struct by_entry *t)
 {
 	bool any = false;
 
 	for (const struct ci_entry *e = c->entries; e != NULL; e = e->next) {
-		if (has_all(c, e))
-			handle_all(o, c, e);
-		any |= has_all(c, e);
+		if (t->has(c, e))
+			t->put(o, c, e);
+		any |= t->has(c, e);
 	}
 	if (!any)
-		return false;
-	ci_put(o, "static const CkGenAll ck_all_%s[] = {\n", c->name);
+		return "NULL";
+	ci_put(o, "static const %s %s_%s[] = {\n", t->type, t->name, c->name);
 	for (const struct ci_entry *e = gen_first_entry(c); e != NULL; e = gen_next_entry(c, e))
-		ci_put(o, "\t%s,\n", function(o->ci, has_all(c, e), "ck_all", c, e));
+		ci_put(o, "\t%s,\n", function(o->ci, t->has(c, e), t->name, c, e));
 	ci_put(o, "};\n");
-	return true;
+	return ci_fmt(o->ci, "%s_%s", t->name, c->name);
 }
 
 static void chare_table(struct ci_out *o, const struct ci_chare *c)
@@ -738,7 +756,8 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	static const char *const kinds[] = {
 		"CKGEN_MAINCHARE", "CKGEN_ARRAY", "CKGEN_GROUP", "CKGEN_CHARE", "CKGEN_NODEGROUP"
 	};
-	const bool bodies = gen_bodies(o, c), all = all_table(o, c);
+	const bool bodies = gen_bodies(o, c);
+	const char *all = entry_table(o, c, &alls), *idle = entry_table(o, c, &idles);
 	int n = 0, resume = 0;
 
 	ci_put(o, "static const CkGenEntry ck_entries_%s[] = {\n", c->name);
@@ -754,11 +773,11 @@ static void chare_table(struct ci_out *o, const struct ci_chare *c)
 	ci_put_line(o, c->tok);
 	ci_put(o, "\tsizeof(%s),\n", c->name);
 	ci_put_line_back(o);
-	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %s, %d, %s\n};\n\n", c->name, n,
+	ci_put(o, "\tck_entries_%s, %d, %s,\n\t%s, %s, %s, %d, %s, %s\n};\n\n", c->name, n,
 		c->index.text != NULL ?
 	       ci_fmt(o->ci, "(int)sizeof(%s)", c->index.text) : "0", gen_chare_pup(o->ci, c),
 	       gen_chare_padding(o->ci, c), gen_chare_arrived(o->ci, c), resume,
-	       all ? ci_fmt(o->ci, "ck_all_%s", c->name) : "NULL");
+	       all, idle);
 }
 
 static void chare(struct ci_out *o, const struct ci_chare *c)

@@ -176,6 +176,9 @@ typedef enum CkGenKind {
 	CKGEN_MAINCHARE = 1, CKGEN_ARRAY, CKGEN_GROUP, CKGEN_CHARE, CKGEN_NODEGROUP
 } CkGenKind;
 
+/** [whenidle]: calls the user's handler with `self`. */
+typedef bool (*CkGenIdle)(void *self);
+
 /** A type of chare. */
 typedef struct CkGenChare {
 	const char *name;
@@ -194,6 +197,7 @@ typedef struct CkGenChare {
 	void (*on_arrived)(void *self); /* [on_arrived]: calls X_on_arrived; or NULL */
 	int resume;                /* the entry resumeFromSync of an array; 0: there is none */
 	const CkGenAll *all;       /* [n_entries]: [aggregate]; NULL where there is none, or for all */
+	const CkGenIdle *idle;     /* [n_entries]: [whenidle]; NULL where there is none, or for all */
 } CkGenChare;
 
 /* For checked mode, which must not mistake a field that X_pup forgets for padding: only the
@@ -716,7 +720,8 @@ static inline void *CkGen_enterObj(CkGenObj *obj, int entry, CkGenFrame *frame)
 	return obj + 1;
 }
 
-static inline void CkGen_leave(const CkGenFrame *frame)
+/** What ran before runs again. Returns the object that has been called. */
+static inline const CkGenObj *CkGen_back(const CkGenFrame *frame)
 {
 	CkGenNow *now = CkGen_now_;
 	const CkGenObj *obj = (const CkGenObj *)now->obj;
@@ -725,6 +730,13 @@ static inline void CkGen_leave(const CkGenFrame *frame)
 	now->env = frame->env;
 	now->entry = frame->entry;
 	now->shared = frame->shared;
+	return obj;
+}
+
+static inline void CkGen_leave(const CkGenFrame *frame)
+{
+	const CkGenObj *obj = CkGen_back(frame);
+
 	if (__builtin_expect(frame->counted || (obj->extra & CKGEN_EXTRA) != 0, 0))
 		CkGen_left(obj, frame->counted);
 }
@@ -746,10 +758,8 @@ static inline void *CkGen_enterLine(const CkGenChare *chare, uint64_t id, int x,
 	return CkGen_enterOther(chare, id, x, entry, frame);
 }
 
-/** [whenidle]: call `call` for this element while the PE is idle, until it returns false. Calls the
- * user's handler with `self`. */
-typedef bool (*CkGenIdle)(void *self);
-void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry, CkGenIdle call);
+/** [whenidle]: call the handler for this element while the PE is idle, until it returns false. */
+void CkGen_whenIdle(const CkGenChare *chare, const void *self, int entry);
 
 /** [arrival]: make a receiving end in the element `self`, of the entry's chare; oob NULL: arrivals
  * are counted beside the buffer. Make a sending end in the element `self`, of any array; shape

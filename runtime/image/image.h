@@ -38,6 +38,7 @@ enum image_kind {
 	IMAGE_DETECTOR,       /* a completion detector [coll: its id] */
 	IMAGE_QUIESCENCE,     /* callbacks of the program that wait for quiescence; of PE 0 */
 	IMAGE_ASKED,          /* callbacks of those who asked for the checkpoint; of PE 0 */
+	IMAGE_IDLE,           /* a [whenidle] entry that an object asked for [coll; index; flags: entry] */
 	IMAGE_KINDS
 };
 

@@ -24,6 +24,7 @@ static const struct {
 	[IMAGE_CLOSING] = { "open insertion", HAS_COLL },
 	[IMAGE_DETECTOR] = { "completion detector", HAS_COLL },
 	[IMAGE_QUIESCENCE] = { "callbacks for quiescence", 0 },
+	[IMAGE_IDLE] = { "[whenidle] call", HAS_COLL | HAS_INDEX },
 	[IMAGE_ASKED]      = { "callbacks for the checkpoint", 0 },
 };
 

@@ -19,10 +19,10 @@
 #include "allkinds.decl.h"
 
 enum { ROUNDS = 4, LINES = 17, CUBE = 3, MAPPED = 11, WIDE = 4, TAGS = 6, SYNCS = 7, RINGS = 10,
-       LONES = 6, MORE = 2, MOST_LONES = LONES + ROUNDS * MORE, CACHE = 17, TABLE = 9 };
+       LONES = 6, MORE = 2, ASK = 5, MOST_LONES = LONES + ROUNDS * MORE, CACHE = 17, TABLE = 9 };
 
 struct Main {
-	int stage, round, crash, n_quiet, n_finished;
+	int stage, round, crash, n_quiet, n_rested;
 	Sum s;
 	CProxy_Lone lones[MOST_LONES];
 	bool lives[MOST_LONES];
@@ -30,10 +30,10 @@ struct Main {
 	CkCompletion c;
 };
 struct Second { Sum s; Kept *kept; int here; };
-struct Branch { Sum s; int n; double *v; int cache; };
+struct Branch { Sum s; int asked, n; double *v; int cache; };
 struct Shared { Sum s; };
 struct Lone { Sum s; int no; CkCallback told; };
-struct Line { Sum s; int n; double *v; Kept *kept; CkCallback told; };
+struct Line { Sum s; int asked, n; double *v; Kept *kept; CkCallback told; };
 struct Cube { Sum s; };
 struct Grid { Sum s; };
 struct Mapped { Sum s; };
@@ -210,6 +210,21 @@ void Branch_on_late(Branch *self, int no, long by)
 }
 
 void Branch_on_open(Branch *self, int gate) { self->s.gate = gate; }
+void Branch_on_ask(Branch *self, int asked)
+{
+	self->asked = asked;
+	Branch_rests_whenIdle(self);
+}
+
+bool Branch_on_rests(Branch *self)
+{
+	if (self->s.gate < self->asked)
+		return true;
+	add(&self->s, 33);
+	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_rested(mainProxy));
+	return false;
+}
+
 void Branch_on_report(Branch *self) { report_most(self, &self->s); }
 
 void Shared_on_new(Shared *self) { memset(self, 0, sizeof *self); }
@@ -299,6 +314,22 @@ void Line_on_tell(Line *self)
 
 	add(&self->s, v);
 	CkCallbackSendTyped(self->told, CK_LONG, &v, 1);
+}
+
+/* The PE asks, while it is idle, whether the gate is open. */
+void Line_on_ask(Line *self, int asked)
+{
+	self->asked = asked;
+	Line_rests_whenIdle(self);
+}
+
+bool Line_on_rests(Line *self)
+{
+	if (self->s.gate < self->asked)
+		return true;
+	add(&self->s, 55);
+	Main_rested(mainProxy);
+	return false;
 }
 
 void Line_on_report(Line *self) { report(self, &self->s); }
@@ -583,6 +614,8 @@ static void begin_line(int i, int gate)
 		Line_many(to, 4);
 	Line_tick(to, 0, i);
 	Line_tick(to, 3, 2 * i);
+	if (i < ASK)
+		Line_ask(to, gate + 3);
 }
 
 static void go_on_line(int i, int gate)
@@ -617,6 +650,7 @@ static void begin_to_wait(Main *self)
 		begin_line(i, 3 * r);
 	Branch_late_all(branches, r, 800 + r);
 	Branch_steps_all(branches);
+	Branch_ask_all(branches, r);
 	for (int i = 0; i < MOST_LONES; i++)
 		if (self->lives[i])
 			Lone_late(self->lones[i], r, 900 + i);
@@ -707,7 +741,20 @@ static void finish(Main *self)
 	CkCompletionDone(self->c);
 }
 
-enum { MAKE, HIT, MOVE, PUT, REPORT, END, WAIT, SAVE, GO_ON, SCAN, ROUND_OVER };
+enum { MAKE, HIT, MOVE, PUT, REPORT, END, WAIT, SAVE, GO_ON, REST, SCAN, ROUND_OVER };
+
+/* All that PEs have asked while they were idle. Who waits for that lets PE 0 be idle. */
+static void maybe_rested(const Main *self)
+{
+	if (self->stage == SCAN && self->n_rested == self->round * (ASK + 1))
+		CkStartQD(Main_cb_next(mainProxy));
+}
+
+void Main_on_rested(Main *self)
+{
+	self->n_rested++;
+	maybe_rested(self);
+}
 
 static void next_round(Main *self)
 {
@@ -721,7 +768,7 @@ void Main_on_next(Main *self)
 	const int stage = self->stage++;
 	const long k = 1000 * self->round;
 
-	if (stage != SAVE && stage != GO_ON && (stage != ROUND_OVER || self->round < ROUNDS))
+	if (stage != SAVE && stage != GO_ON && stage != REST && (stage != ROUND_OVER || self->round < ROUNDS))
 		CkStartQD(Main_cb_next(mainProxy));
 	switch (stage) {
 	case MAKE: Ring_make_all(rings); next_round(self); break;
@@ -733,6 +780,7 @@ void Main_on_next(Main *self)
 	case WAIT: begin_to_wait(self); break;
 	case SAVE: save(self); break;
 	case GO_ON: self->stage--; go_on(self); break;
+	case REST: maybe_rested(self); break;
 	case SCAN: Line_scan_all(lines); break;
 	case ROUND_OVER: self->round < ROUNDS ? next_round(self) : finish(self); break;
 	}

@@ -8,7 +8,7 @@
 #	chain    each shape goes on where the one before was saved, and is saved a round later; TO is not used
 # A shape * or *N stands for all 12 different ones of 1, 2, 3, 5 and 8 PEs, or N of them, drawn by SHAPES_SEED.
 set -u
-build=$1 program=$2 where=$3 seconds=60
+build=$1 program=$2 where=$3 seconds=20
 shift 3
 . "$(dirname "$0")/../shapes.sh"
 : "${SHAPES_SEED:=$RANDOM}"

@@ -36,6 +36,8 @@ struct wait_pe {
 	struct round_more *free_more;
 	struct idle_call *idle;   /* [whenidle] entry methods to call when there is nothing to do */
 	bool idle_hook;           /* the scheduler will call run_idle, or it is running */
+	struct image_name *idles; /* ours, [n_idles]: a checkpoint's, until all of it has been read */
+	size_t n_idles, idles_room;
 };
 
 static inline struct wait_pe *wait_of(const struct pe *pe) { return ck_state(pe, PART_WAIT); }
@@ -108,6 +110,8 @@ void when_take(struct ck_extra *x, struct msg_fifo *to);
 /** Give them to the element. */
 void when_give(struct pe *pe, struct ck_obj *obj, struct msg_fifo *from);
 void when_test_soon(struct pe *pe, struct ck_obj *obj);
+/** The same, if one of the calls may run now. */
+void when_test_if_true(struct pe *pe, struct ck_obj *obj);
 /** The same, and cheap where no element of its collection has such calls. */
 static inline void when_test_if_any(struct pe *pe, struct ck_obj *obj)
 {
@@ -123,8 +127,6 @@ void when_arrived(struct pe *pe, struct cmi_msg *m);
 
 /** At the end: no more [whenidle] calls. */
 void idle_drop(struct pe *pe);
-/** A checkpoint does not save them. */
-void idle_refuse(const struct pe *pe, struct csd_told *to);
 
 /* ---- wait_save.c ----------------------------------------------------------------------------- */
 

@@ -88,4 +88,12 @@ void sync_take_answer(struct pe *pe, const CkGenEntry *e, uint32_t slot, void *r
 /** Called by the scheduler between two stacks, to exchange the PE's state (struct ck_running). */
 void ck_swap_running(struct pe *pe, uint64_t state[CSD_RUNNING_WORDS]);
 
+/* ---- when_idle.c ----------------------------------------------------------------------------- */
+
+/** [whenidle] calls in checkpoints: each is a record, IMAGE_IDLE. Every PE reads all of them. When
+ * all elements are there, it keeps those whose object it has. */
+void idle_write(struct pe *pe, struct image_out *out);
+const char *idle_read(struct pe *pe, const struct image_name *name, size_t n);
+void idle_read_all(struct pe *pe);
+
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wait_save.c: what of a PE's waits a checkpoint cannot save: handlers on stacks, open futures
- * (future.c), answers that threads wait for (sync.c), arrays that callers have lent, and [whenidle]
- * calls. Calls and bodies that wait are saved with their object (wait/along/saved.c).
+ * (future.c), answers that threads wait for (sync.c), and arrays that callers have lent. Calls and
+ * bodies that wait are saved with their object (wait/along/saved.c), [whenidle] calls by
+ * when_idle.c.
  */
 #include "extra.h"
 
@@ -77,5 +78,4 @@ void wait_refuse(struct pe *pe, struct csd_told *to)
 		if (w->extras[i]->obj)
 			refuse_extra(w->extras[i], to);
 	threads_refuse(pe, to);
-	idle_refuse(pe, to);
 }

@@ -175,6 +175,16 @@ void when_test_soon(struct pe *pe, struct ck_obj *obj)
 	csd_send(pe, pe->id, &m->head);
 }
 
+void when_test_if_true(struct pe *pe, struct ck_obj *obj)
+{
+	const struct cmi_msg *m = extra_of(pe, obj)->waiting.head;
+
+	while (m && !is_true(obj, (struct ck_env *)(uintptr_t)m))
+		m = m->next;
+	if (m)
+		when_test_soon(pe, obj);
+}
+
 void when_arrived(struct pe *pe, struct cmi_msg *m)
 {
 	struct ck_extra *x = wait_of(pe)->extras[((struct when_msg *)m)->no];

@@ -7,6 +7,8 @@
  *
  * Each part is padded to 16.
  *
+ * [whenidle] calls are records of their own (wait/when_idle.c), of elements of arrays, too.
+ *
  * Types are known by name, because their numbers depend on how the program is linked.
  */
 #include "saved.h"
@@ -176,6 +178,7 @@ static void write_object(struct pe *pe, struct ck_obj *obj, void *arg)
 static void saved_write(struct pe *pe, struct image_out *out)
 {
 	each_saved(pe, write_object, out);
+	idle_write(pe, out);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -189,7 +192,8 @@ static int kind_of_record(const struct pe *pe, uint32_t record)
 	return k;
 }
 
-/* A record of a kind that has not been built is this PE's, and `read` says so. */
+/* A record of a kind that has not been built is this PE's, and `read` says so. So is each
+ * [whenidle] call, for now. */
 static bool saved_mine(struct pe *pe, const struct image_name *name)
 {
 	const int k = kind_of_record(pe, name->kind);
@@ -227,6 +231,10 @@ static const char *saved_read(struct pe *pe, const struct image_name *name, cons
 {
 	const int k = kind_of_record(pe, name->kind);
 	struct saved_parts p;
+
+	if (name->kind == IMAGE_IDLE)
+		return idle_read(pe, name, n);
+
 	const char *why = k < KINDS ? saved_take(bytes, n, &p) :
 				      "this library has been built without the room of its kind";
 	const CkGenChare *type;
@@ -278,6 +286,7 @@ static void saved_read_all(struct pe *pe)
 			s->all_arrived(pe);
 	}
 	each_saved(pe, test_calls, NULL);
+	idle_read_all(pe);
 }
 
 #define RECORD(kind) (UINT32_C(1) << IMAGE_##kind)
@@ -288,7 +297,8 @@ const struct ck_part saved_part = {
 	.save = {
 		.refuse = saved_refuse,
 		.write = saved_write,
-		.kinds = RECORD(BRANCH) | RECORD(NODEGROUP) | RECORD(MAIN) | RECORD(SINGLE),
+		.kinds = RECORD(BRANCH) | RECORD(NODEGROUP) | RECORD(MAIN) | RECORD(SINGLE) |
+			 RECORD(IDLE),
 		.mine = saved_mine,
 		.read = saved_read,
 		.read_all = saved_read_all,
