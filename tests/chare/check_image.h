@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_image.h: for tests that save parts without PART_SAVE: each PE's block of an image, in memory
- * that the jobs of a process share, and its records. The includer defines saved_parts: the numbers
- * of the parts.
+ * check_image.h: for tests that save parts without PART_SAVE: each PE's block of an image, in
+ * memory that the jobs of a process share, and its records. The includer defines saved_parts: the
+ * numbers of the parts.
  */
 #ifndef CHECK_IMAGE_H
 #define CHECK_IMAGE_H

@@ -768,7 +768,8 @@ void Main_on_next(Main *self)
 	const int stage = self->stage++;
 	const long k = 1000 * self->round;
 
-	if (stage != SAVE && stage != GO_ON && stage != REST && (stage != ROUND_OVER || self->round < ROUNDS))
+	if (stage != SAVE && stage != GO_ON && stage != REST &&
+	    (stage != ROUND_OVER || self->round < ROUNDS))
 		CkStartQD(Main_cb_next(mainProxy));
 	switch (stage) {
 	case MAKE: Ring_make_all(rings); next_round(self); break;
