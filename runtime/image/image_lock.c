@@ -32,7 +32,8 @@ static void read_line(const char *path, char *to, size_t n)
 		close(fd);
 }
 
-/* 0: there is no such process. The name in the middle may have blanks and parentheses. */
+/* 0: there is no such process, or it has ended and waits to be reaped; in a container that may take
+ * as long as the container lasts. The name in the middle may have blanks and parentheses. */
 static unsigned long long start_of(int pid)
 {
 	char path[64], text[1024];
@@ -42,6 +43,9 @@ static unsigned long long start_of(int pid)
 	read_line(path, text, sizeof text);
 
 	char *at = strrchr(text, ')');
+
+	if (at && at[1] && strchr("ZX", at[2]))
+		return 0;
 
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');

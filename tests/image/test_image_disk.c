@@ -613,6 +613,25 @@ static void only_a_dead_owner_is_no_obstacle(void **state)
 	assert_non_null(strstr(why.text, "not the file of a job"));
 }
 
+/* Nobody reaps the child before the next job comes. */
+static void an_owner_that_is_not_reaped_is_dead(void **state)
+{
+	siginfo_t how;
+	const pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		struct image_folder f = folder_of_job();
+		struct image_why why = { "" };
+
+		_exit(checkpoint(&f, 1, &why) ? 0 : 1);
+	}
+	assert_int_equal(waitid(P_PID, (id_t)pid, &how, WEXITED | WNOWAIT), 0);
+	assert_int_equal(how.si_status, 0);
+	good_checkpoint(2);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 /* ---- the reader ----------------------------------------------------------------------------- */
 
 static char *path_of(const char *name)
@@ -787,6 +806,7 @@ int main(void)
 		FACT(two_jobs_do_not_write_into_one_folder),
 		FACT(a_lock_that_is_taken_away_is_noticed),
 		FACT(only_a_dead_owner_is_no_obstacle),
+		FACT(an_owner_that_is_not_reaped_is_dead),
 		FACT(each_flipped_bit_of_a_manifest_is_found),
 		FACT(manifests_that_cannot_be_are_refused),
 		FACT(wrong_files_are_refused),
