@@ -78,6 +78,12 @@ void launch_kvs_fini(struct launch_kvs *k);
 
 /* ---- command line (options.c) ------------------------------------------------------- */
 
+/** Options: from the newest checkpoint; from the beginning, if there is none; from an older one, if
+ * the newest is damaged. */
+#define LAUNCH_RESTART "--restart"
+#define LAUNCH_RESTART_IF_ANY "--restart-if-any"
+#define LAUNCH_RESTART_OLDER "--restart-older"
+
 struct launch_options {
 	int n_pes, ppn;
 	const char *bind;      /* NULL: not given */
@@ -86,7 +92,7 @@ struct launch_options {
 	bool tag_output, verbose, progress;
 	int replace;           /* so many deaths are no end; 0: none */
 	const char *restart;   /* the checkpoint to start from; NULL: not given */
-	bool restart_if_any;   /* it may be missing */
+	const char *restart_option; /* one of LAUNCH_RESTART...; NULL: not given */
 	bool local;            /* this host, whatever the environment contains */
 	const char *hosts, *hostfile, *launcher; /* NULL: not given */
 	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */

@@ -48,6 +48,7 @@ static const char help[] =
 "  --progress         show on the terminal, once a second, how busy the PEs are\n"
 "  --restart DIR      start from the newest checkpoint in DIR\n"
 "  --restart-if-any DIR  the same, or from the beginning while there is none\n"
+"  --restart-older DIR  the same, or from the one before if the newest is damaged\n"
 "  --replace R        after the death of a node start all again, up to R times\n"
 "  --verbose          print nodes, PEs and process ids, or the launcher's command\n"
 "  --help, --version\n"
@@ -174,14 +175,29 @@ static int set_text(struct cursor *c, const char *name, const char *value, const
 	return -1;
 }
 
-static int set_restart(struct cursor *c, const char *value, struct launch_options *o)
+static int set_restart(struct cursor *c, const char *option, const char *value,
+		       struct launch_options *o)
 {
-	const bool if_any = !strncmp(c->argv[c->at], "--restart-if-any", strlen("--restart-if-any"));
+	if (o->restart && strcmp(o->restart_option, option))
+		return launch_wrong("%s and %s contradict each other; give one of them", o->restart_option,
+				    option);
+	o->restart_option = option;
+	return set_text(c, option, value, &o->restart);
+}
 
-	if (o->restart && o->restart_if_any != if_any)
-		return launch_wrong("--restart and --restart-if-any contradict each other; give one of them");
-	o->restart_if_any = if_any;
-	return set_text(c, if_any ? "--restart-if-any" : "--restart", value, &o->restart);
+enum { ANOTHER = 1 };
+
+/* ANOTHER: it is none of these. */
+static int read_restart(struct cursor *c, const char *arg, struct launch_options *o)
+{
+	static const char *const options[] = { LAUNCH_RESTART, LAUNCH_RESTART_IF_ANY,
+					       LAUNCH_RESTART_OLDER };
+	const char *value;
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (is_option(arg, options[i], &value))
+			return set_restart(c, options[i], value, o);
+	return ANOTHER;
 }
 
 static int set_launcher(struct cursor *c, const char *value, const char **launcher_p)
@@ -270,8 +286,10 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return set_seconds(c, "--grace", value, 0, &o->grace_ms);
 	if (is_option(arg, "--replace", &value))
 		return set_count(c, "--replace", value, MAX_REPLACE, &c->replace_given, &o->replace);
-	if (is_option(arg, "--restart", &value) || is_option(arg, "--restart-if-any", &value))
-		return set_restart(c, value, o);
+	const int restart = read_restart(c, arg, o);
+
+	if (restart != ANOTHER)
+		return restart;
 	if (!strcmp(arg, "--tag-output"))
 		o->tag_output = true;
 	else if (!strcmp(arg, "--progress"))

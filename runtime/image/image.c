@@ -28,6 +28,7 @@ static void close_last(struct image_out *out)
 	if (!out->open)
 		return;
 	out->open->sum = image_sum_of(out->open);
+	out->open->head_sum = image_head_sum_of(out->open);
 	out->open = NULL;
 }
 

@@ -56,7 +56,8 @@ struct image_record {
 	struct image_name name;
 	uint64_t bytes;       /* without padding */
 	uint64_t sum;         /* XXH3 of the name, `bytes` and the bytes */
-	uint64_t more[2];     /* 0 */
+	uint64_t head_sum;    /* XXH3 of all before: names are believed before any bytes are read */
+	uint64_t more;        /* 0 */
 };
 
 /** A block that is being written. Its owner sets `add`, to image_add. (A pointer, so that rooms may

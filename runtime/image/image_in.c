@@ -134,14 +134,16 @@ static const char *record_misfit(const struct image_walk *w, const struct image_
 {
 	const uint64_t room = w->block->bytes - w->at - sizeof *r;
 
+	if (r->head_sum != image_head_sum_of(r))
+		return "the sum of its name does not fit";
 	if (r->bytes > room || image_padded(r->bytes) > room)
 		return "it is longer than its block";
 	if (r->name.kind == IMAGE_NONE || r->name.kind >= IMAGE_KINDS)
 		return "there is no such kind";
 	if (r->name.pe != w->pe)
 		return "its name has another PE";
-	if (r->more[0] || r->more[1])
-		return "its last words are not 0";
+	if (r->more)
+		return "its last word is not 0";
 	return NULL;
 }
 

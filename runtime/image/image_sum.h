@@ -29,4 +29,9 @@ static inline uint64_t image_sum_of(const struct image_record *r)
 	return XXH3_64bits_withSeed(r + 1, r->bytes, seed);
 }
 
+static inline uint64_t image_head_sum_of(const struct image_record *r)
+{
+	return XXH3_64bits(r, offsetof(struct image_record, head_sum));
+}
+
 #endif

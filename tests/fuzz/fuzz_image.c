@@ -3,7 +3,8 @@
  * fuzz_image.c: checkpoints, as whoever starts from one reads them. The first byte of an input says which part:
  *
  *   I   the image of a process; sums are as in the input
- *   S   the same, but the sum of the head is made right first, so that what it says is believed
+ *   S   the same, but the sums of the head and of the records' names are made right first, so that what they
+ *       say is believed
  *   M   a manifest
  *   T   the same, without its last line, which is made right
  *   C   the value of CK_IMAGES
@@ -76,6 +77,32 @@ static void make_head_right(char *base, size_t size)
 		h->sum = image_head_sum(h);
 }
 
+/* The names of a block's records, as far as their sizes lead. */
+static void make_names_right(char *base, size_t size, uint64_t at, uint64_t bytes)
+{
+	while (bytes >= sizeof(struct image_record) && at % 16 == 0 && at <= size && bytes <= size - at) {
+		struct image_record *r = (void *)(base + at);
+		const uint64_t all = sizeof *r + (r->bytes < size ? image_padded(r->bytes) : size);
+
+		r->head_sum = image_head_sum_of(r);
+		if (all > bytes)
+			return;
+		at += all;
+		bytes -= all;
+	}
+}
+
+static void make_right(char *base, size_t size)
+{
+	const struct image_head *h = (void *)base;
+
+	make_head_right(base, size);
+	if (size < sizeof *h || h->head_bytes > size)
+		return;
+	for (uint32_t i = 0; sizeof *h + (i + 1) * sizeof h->block[0] <= h->head_bytes && i < h->n_pes; i++)
+		make_names_right(base, size, h->block[i].offset, h->block[i].bytes);
+}
+
 /* ---- manifests ------------------------------------------------------------------------ */
 
 /* What has been read is written as it was. */
@@ -137,7 +164,7 @@ static int each(const uint8_t *data, size_t size)
 	check(copy, "no memory");
 	memcpy(copy, data + 1, --size);
 	if (data[0] == 'S')
-		make_head_right(copy, size);
+		make_right(copy, size);
 	if (data[0] == 'I' || data[0] == 'S')
 		read_image(copy, size);
 	else if (data[0] == 'M')

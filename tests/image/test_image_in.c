@@ -141,6 +141,7 @@ static void sizes_that_cannot_be_are_refused(void **state)
 
 		memcpy(copy, image, bytes);
 		r->bytes = edges[e];
+		r->head_sum = image_head_sum_of(r);
 		why.text[0] = '\0';
 		assert_true(read_all(copy, bytes, false, &why) == -1 ||
 			    image_padded(edges[e]) == image_padded(16));
@@ -161,6 +162,10 @@ static void a_damaged_record_is_named(void **state)
 	assert_int_equal(read_all(image, bytes, true, &why), -1);
 	assert_string_equal(why.text, "file: the record at byte 4176 (element (3, 0, 0) of "
 			    "collection 5; PE 3) is damaged: its sum does not fit");
+	image[IMAGE_PAGE + 80 + 16] ^= 1; /* another index: before anybody asks whose it is */
+	assert_int_equal(read_all(image, bytes, false, &why), -1);
+	assert_string_equal(why.text, "file: the record at byte 4176 (element (2, 0, 0) of "
+			    "collection 5; PE 3) is damaged: the sum of its name does not fit");
 	free(image);
 }
 

@@ -83,6 +83,26 @@ done
 run --restart "$dir/ck/ck-000001" -n 2 "$saves"
 fact "a checkpoint does not take the place in memory of the one before, whatever the folder's numbers are" \
 	eval '[ $rc = 0 ] && [ "$(cd "$dir/ck" && echo ck-*)" = "ck-000002 ck-000004" ]'
+run -n 2 "$saves" "$dir/old" 20 7
+want=$(tail -n 1 "$dir/out")
+cp -a "$dir/old" "$dir/kept"
+damaged() { # checkpoints; a job goes on writing where it began
+	rm -rf "$dir/again"
+	cp -a "$dir/kept" "$dir/again"
+	for n; do printf x >>"$dir/again/ck-00000$n/node-00000"; done
+}
+damaged 2
+run --restart "$dir/again" -n 3 "$saves"
+fact "--restart does not go back to an older checkpoint" eval '[ $rc = 1 ] && grep -q "node-00000 has [0-9]* bytes; the manifest says" "$dir/err"'
+run --restart-older "$dir/again" -n 3 "$saves"
+fact "--restart-older does, and says so" eval 'grep -q "/node-00000 has .*; starting from the older .*/ck-000001$" "$dir/err" &&
+	grep -q "again after round 7" "$dir/out" && [ "$want" = "$(tail -n 1 "$dir/out")" ]'
+damaged 1
+run --restart-older "$dir/again" -n 3 "$saves"
+fact "--restart-older takes the newest that is whole" eval 'grep -q "again after round 14" "$dir/out" && [ ! -s "$dir/err" ]'
+damaged 1 2
+run --restart-older "$dir/again" -n 3 "$saves"
+fact "--restart-older without one that is whole starts nothing" says 2 2 "restart-older .*; there is no older one in .*/again"
 CK_RESTART=memory run -n 2 "$saves"
 fact "CK_RESTART=memory without --replace is refused" eval '[ $rc != 0 ] && grep -q "CK_RESTART=memory is for ckrun --replace" "$dir/err"'
 

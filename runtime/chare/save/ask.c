@@ -124,6 +124,8 @@ void save_wish(struct pe *pe, const char *dir, const CkCallback *done)
 	w->next = NULL;
 	w->ask.done = *done;
 	memcpy(w->ask.dir, dir, bytes);
+	if (s->stage == SAVE_STORES)
+		disk_is_late(pe);
 	*(s->last ? s->last : &s->wishes) = w;
 	s->last = &w->next;
 	begin(pe);

@@ -36,6 +36,8 @@ struct disk {
 	uint64_t sequence;         /* of the checkpoint under way */
 	int n_written;             /* nodes that have answered */
 	bool failed;               /* one of them could not */
+	uint64_t from_ns;          /* when writing began */
+	bool said_slow;
 };
 
 static struct disk *disk_of(struct pe *pe)
@@ -187,12 +189,30 @@ void disk_write(struct pe *pe)
 	d->manifest.files = cmi_alloc_zero((size_t)job->n_nodes, sizeof *d->manifest.files, "a checkpoint");
 	d->n_written = 0;
 	d->failed = false;
+	d->from_ns = csd_now_ns();
 	for (int i = 0; i < job->n_nodes; i++) {
 		struct store_msg *m = store_msg_new(pe, STORE_WRITE, d->sequence, strlen(d->dir) + 1);
 
 		memcpy(m->dir, d->dir, strlen(d->dir) + 1);
 		csd_send_now(pe, job->first_pe[i], &m->head);
 	}
+}
+
+/* By the file of node 0, whose thread counts. */
+void disk_is_late(struct pe *pe)
+{
+	struct disk *d = disk_of(pe);
+	const double seconds = (double)(csd_now_ns() - d->from_ns) / 1e9;
+	/* Relaxed: a hint. */
+	const uint64_t bytes = atomic_load_explicit(&d->order.written, memory_order_relaxed);
+
+	if (d->said_slow)
+		return;
+	d->said_slow = true;
+	fprintf(stderr, "chard: checkpoint %llu is still being written to %s, for %.1f s now; the next one waits "
+		"for it (node 0 has written %.1f MB, %.1f MB/s). This is said once\n",
+		(unsigned long long)d->sequence, d->dir, seconds, (double)bytes / 1e6,
+		(double)bytes / 1e6 / seconds);
 }
 
 /* ---- the manifest: PE 0 ---------------------------------------------------------------------- */

@@ -201,6 +201,8 @@ void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence);
 uint64_t disk_sequence(struct pe *pe);
 /** All nodes have their images in memory. */
 void disk_write(struct pe *pe);
+/** The next checkpoint is due while this one is written: say so, once. */
+void disk_is_late(struct pe *pe);
 /** Remove the folder, then save_over(pe, status). */
 void disk_abandon(struct pe *pe, int status);
 void disk_arrived(struct pe *pe, struct cmi_msg *m);

@@ -39,6 +39,17 @@ static bool map_files(struct source *s, struct image_why *why)
 	return true;
 }
 
+/* Checked mode: all bytes are as they were written, also those that nobody reads. The nodes share
+ * the files. */
+static bool check_files(const struct node *node, struct source *s)
+{
+	uint32_t i = (uint32_t)node->job->node;
+
+	while (i < s->set.m.n_nodes && image_set_check(&s->set, i, &s->why))
+		i += (uint32_t)node->job->n_nodes;
+	return i >= s->set.m.n_nodes;
+}
+
 /* In the words of those that memory has. */
 static void take_manifest(struct source *s)
 {
@@ -58,6 +69,8 @@ static bool open_folder(struct node *node, struct source *s, const char *dir)
 					     save_fingerprint(ck_node_of(node)) };
 
 	if (!image_set_open(&s->set, dir, &expect, &s->why) || !map_files(s, &s->why))
+		return false;
+	if (node->check && !check_files(node, s))
 		return false;
 	take_manifest(s);
 	return true;

@@ -82,11 +82,15 @@ void when_free(struct node *node)
 
 /* ---- at a pause of the program: PE 0 --------------------------------------------------------- */
 
-static bool is_due(const struct pe *pe)
+static bool is_due(struct pe *pe)
 {
 	const struct save_when *w = &save_node_of(pe->node)->when;
 
-	return w->where && save_of(pe)->stage == SAVE_NONE && csd_now_ns() - w->last_ns >= w->every_ns;
+	if (!w->where || csd_now_ns() - w->last_ns < w->every_ns)
+		return false;
+	if (save_of(pe)->stage == SAVE_STORES)
+		disk_is_late(pe);
+	return save_of(pe)->stage == SAVE_NONE;
 }
 
 /* Not while files are written: the PEs have thawed by then. */
