@@ -14,7 +14,8 @@
  *   CK_VERBOSE  1; only with --verbose
  *   CK_IMAGES   numbers of open files for checkpoints (image_memory.h); only with --replace
  *   CK_RESTART  the checkpoint from which the job starts: a folder, or "memory" after a death
- *   CK_GAUGES   number of an open file in which the PEs show what they do; only for --progress
+ *   CK_GAUGES   number of an open file in which the PEs show what they do; only with --progress or
+ *               --replace-hung
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; empty where none are expected
  *
  * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed first. stdin is
@@ -151,7 +152,9 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 /** Wait for an event and handle it. */
 static void turn(struct launch_job *job, struct pollfd *p)
 {
-	int timeout_ms = launch_shells_turn(job, launch_progress_turn(job, launch_deadlines(job)));
+	int timeout_ms = launch_deadlines(job);
+	timeout_ms = launch_hung_turn(job, launch_progress_turn(job, timeout_ms));
+	timeout_ms = launch_shells_turn(job, timeout_ms);
 	fill_poll(job, p);
 	/* Not more entries than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
@@ -221,6 +224,7 @@ static void flush_sinks(struct launch_job *job)
 static void drain_and_free(struct launch_job *job)
 {
 	close_streams(job);
+	launch_hung_end(job);
 	launch_progress_end(job);
 	launch_replace_end(job);
 	flush_sinks(job);
@@ -257,6 +261,7 @@ int main(int argc, char **argv)
 	launch_shells_start(&job);
 	launch_folder_make(&job);
 	launch_progress_start(&job);
+	launch_hung_start(&job);
 	if (launch_replace_start(&job))
 		launch_spawn_all(&job);
 	forward_until_end(&job);

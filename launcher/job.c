@@ -372,6 +372,7 @@ static void note_stops(struct launch_job *job)
 		bool stopped = how.si_code == CLD_STOPPED;
 		if (n && n->stopped != stopped) {
 			n->stopped = stopped;
+			n->stopped_ms = launch_now_ms();
 			launch_say(job, stopped ? "%s was stopped by signal %d (%s), and the job waits for it" :
 				   "%s goes on", launch_node_name(n, name, sizeof(name)), how.si_status,
 				   strsignal(how.si_status));

@@ -14,6 +14,7 @@
  *   progress.c     the line of --progress
  *   job.c          signals, deaths, and how the job ends
  *   replace.c      --replace: after a death all nodes start again
+ *   hung.c         --replace-hung: a node that does not move is as good as dead
  *   restart.c      --restart: the checkpoint from which the job starts
  *   ckrun.c        the stages and the poll loop
  *
@@ -91,6 +92,7 @@ struct launch_options {
 	int64_t grace_ms;
 	bool tag_output, verbose, progress;
 	int replace;           /* so many deaths are no end; 0: none */
+	int64_t hung_ms;       /* a node that does not move for so long is replaced; 0: never */
 	const char *restart;   /* the checkpoint to start from; NULL: not given */
 	const char *restart_option; /* one of LAUNCH_RESTART...; NULL: not given */
 	bool local;            /* this host, whatever the environment contains */
@@ -197,6 +199,7 @@ struct launch_node {
 	bool left;                 /* said finalize: may end */
 	bool in_fence;
 	bool stopped;              /* by a signal, until it continues */
+	int64_t stopped_ms;        /* since when */
 	struct launch_stream streams[2];
 };
 
@@ -208,6 +211,7 @@ enum launch_phase {
 };
 
 struct launch_progress;
+struct launch_hung;
 
 struct launch_job {
 	struct launch_options o;
@@ -235,7 +239,8 @@ struct launch_job {
 	/* shells.c's */
 	int64_t shells_until;          /* the time of its last check; 0: none */
 	int64_t shell_failed_at;       /* 0: none has */
-	struct launch_progress *progress; /* NULL: no line of progress */
+	struct launch_progress *progress; /* NULL: no gauges, and no line of progress */
+	struct launch_hung *hung;      /* NULL: no --replace-hung */
 	/* folder.c's */
 	char folder[256];              /* "": none */
 	pid_t keeper;
@@ -268,10 +273,15 @@ void launch_folder_remove(struct launch_job *job);
 
 /* ---- progress.c --------------------------------------------------------------------- */
 
-/** Make the memory for the nodes' gauges, if a progress line is wanted and can be shown. */
+/** Make the memory for the nodes' gauges, if --replace-hung needs them, or a progress line is
+ * wanted and can be shown. */
 void launch_progress_start(struct launch_job *job);
 /** Its file descriptor, for the nodes; -1: there is none. */
 int launch_progress_fd(const struct launch_job *job);
+/** The gauges of all PEs. */
+const struct gauge *launch_progress_gauges(const struct launch_job *job);
+/** No PE has begun: their nodes are gone, and others will start. */
+void launch_progress_forget(struct launch_job *job);
 /** Draw what is due. Returns the time until the next call, at most timeout_ms (negative: no
  * limit). */
 int launch_progress_turn(struct launch_job *job, int timeout_ms);
@@ -306,10 +316,21 @@ bool launch_replace_dead(struct launch_job *job, const struct launch_node *n, co
 bool launch_replace_aborted(struct launch_job *job, const struct launch_node *n, int code);
 /** A node fails in another way. Whether the reason is a death that we have not seen yet. */
 bool launch_replace_unseen(struct launch_job *job);
+/** The node does not move: its PE `pe` stays in one handler, or (-1) a signal has stopped it. */
+void launch_replace_hung(struct launch_job *job, const struct launch_node *n, int pe);
 /** REPLACING: the deadline is over. */
 void launch_replace_late(struct launch_job *job);
 /** REPLACING: all nodes are reaped. */
 void launch_replace_reaped(struct launch_job *job);
+
+/* ---- hung.c ------------------------------------------------------------------------- */
+
+/** After launch_progress_start. */
+void launch_hung_start(struct launch_job *job);
+/** Look whether a node does not move, when it is time. Returns the time until the next call, at
+ * most timeout_ms (negative: no limit). */
+int launch_hung_turn(struct launch_job *job, int timeout_ms);
+void launch_hung_end(struct launch_job *job);
 
 /* ---- job.c -------------------------------------------------------------------------- */
 

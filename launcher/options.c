@@ -50,6 +50,7 @@ static const char help[] =
 "  --restart-if-any DIR  the same, or from the beginning while there is none\n"
 "  --restart-older DIR  the same, or from the one before if the newest is damaged\n"
 "  --replace R        after the death of a node start all again, up to R times\n"
+"  --replace-hung S   the same with a node that does not move for S seconds\n"
 "  --verbose          print nodes, PEs and process ids, or the launcher's command\n"
 "  --help, --version\n"
 "\n"
@@ -286,6 +287,8 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return set_seconds(c, "--grace", value, 0, &o->grace_ms);
 	if (is_option(arg, "--replace", &value))
 		return set_count(c, "--replace", value, MAX_REPLACE, &c->replace_given, &o->replace);
+	if (is_option(arg, "--replace-hung", &value))
+		return set_seconds(c, "--replace-hung", value, 0.001, &o->hung_ms);
 	const int restart = read_restart(c, arg, o);
 
 	if (restart != ANOTHER)
@@ -337,6 +340,8 @@ static int check_together(const struct launch_options *o)
 		return launch_wrong("--hosts and --hostfile both name hosts; give one of them");
 	if (o->local && (o->hosts || o->hostfile || o->launcher))
 		return launch_wrong("--local contradicts %s", o->hosts ? "--hosts" : o->hostfile ? "--hostfile" : "--launcher");
+	if (o->hung_ms && !o->replace)
+		return launch_wrong("--replace-hung needs --replace R: how often");
 	return -1;
 }
 

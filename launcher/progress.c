@@ -6,7 +6,8 @@
  *
  * The line follows everything else that ckrun has written to its stderr. output.c removes it before
  * other text; it is drawn again when that text is written. If stderr is no terminal that can erase
- * a line, nothing is shown, and the nodes count nothing.
+ * a line, nothing is shown, and the nodes count nothing. --replace-hung (hung.c) reads the same
+ * memory, with a terminal or without.
  */
 #include "launch.h"
 
@@ -36,6 +37,7 @@ struct total {
 
 struct launch_progress {
 	int fd;
+	bool shown;               /* else only --replace-hung reads the gauges */
 	struct gauge *gauges;     /* [n_pes]; the nodes write them */
 	int n_pes;
 	int64_t begun_ms, due_ms;
@@ -54,14 +56,17 @@ void launch_progress_start(struct launch_job *job)
 {
 	const size_t bytes = (size_t)job->o.n_pes * sizeof(struct gauge);
 
-	if (!job->o.progress || !can_rewrite(job->err->fd))
+	const bool shown = job->o.progress && can_rewrite(job->err->fd);
+
+	if (!shown && !job->o.hung_ms)
 		return;
 	struct launch_progress *p = launch_must_have(calloc(1, sizeof(*p)), "the progress line");
+	p->shown = shown;
 	p->n_pes = job->o.n_pes;
 	p->fd = memfd_create("ckrun-progress", MFD_CLOEXEC);
 	if (p->fd < 0 || ftruncate(p->fd, (off_t)bytes))
 		launch_must_have(NULL, "the progress line");
-	p->gauges = mmap(NULL, bytes, PROT_READ, MAP_SHARED, p->fd, 0);
+	p->gauges = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
 	launch_must_have(p->gauges == MAP_FAILED ? NULL : p->gauges, "the progress line");
 	p->begun_ms = p->last.at_ms = launch_now_ms();
 	p->due_ms = p->begun_ms + EVERY_MS;
@@ -71,6 +76,21 @@ void launch_progress_start(struct launch_job *job)
 int launch_progress_fd(const struct launch_job *job)
 {
 	return job->progress ? job->progress->fd : -1;
+}
+
+const struct gauge *launch_progress_gauges(const struct launch_job *job)
+{
+	return job->progress->gauges;
+}
+
+void launch_progress_forget(struct launch_job *job)
+{
+	struct launch_progress *p = job->progress;
+
+	if (!p)
+		return;
+	memset(p->gauges, 0, (size_t)p->n_pes * sizeof(struct gauge));
+	p->last = (struct total){ .at_ms = launch_now_ms() };
 }
 
 /* ---- the nodes' gauges ------------------------------------------------------------------ */
@@ -185,7 +205,7 @@ static size_t columns(int fd)
 int launch_progress_turn(struct launch_job *job, int timeout_ms)
 {
 	struct launch_progress *p = job->progress;
-	if (!p)
+	if (!p || !p->shown)
 		return timeout_ms;
 	int64_t now = launch_now_ms();
 	bool due = now >= p->due_ms;

@@ -138,6 +138,22 @@ bool launch_replace_aborted(struct launch_job *job, const struct launch_node *n,
 	return replace(job, n, code - 128, what, n);
 }
 
+/* A node that can still answer says what it is in, if it is given the time. */
+void launch_replace_hung(struct launch_job *job, const struct launch_node *n, int pe)
+{
+	char name[64], what[128], why[40] = "a signal has stopped it";
+
+	if (pe >= 0)
+		snprintf(why, sizeof(why), "PE %d stays in one handler", pe);
+	snprintf(what, sizeof(what), "has not moved for %g s (%s)", (double)job->o.hung_ms / 1000, why);
+	if (is_replaceable(job, n) && replace(job, n, SIGKILL, what, pe < 0 ? NULL : n)) {
+		kill(n->pid, SIGTERM);
+		return;
+	}
+	launch_job_end(job, 128 + SIGKILL, 0, NULL, "%s %s; the job is ended",
+		       launch_node_name(n, name, sizeof(name)), what);
+}
+
 /* Survivors notice a death themselves and fail. If ckrun hears of that first, it looks here for the
  * death. */
 bool launch_replace_unseen(struct launch_job *job)
@@ -182,6 +198,7 @@ static void forget(struct launch_job *job)
 {
 	for (int i = 0; i < job->n_nodes; i++)
 		forget_node(&job->nodes[i]);
+	launch_progress_forget(job);
 	launch_kvs_fini(&job->kvs);
 	job->kvs = (struct launch_kvs){ 0 };
 	job->n_in_fence = job->n_started = 0;

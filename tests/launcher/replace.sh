@@ -56,6 +56,23 @@ want=$(tail -n 1 "$dir/out")
 run -n 2 "$saves" memory 40 3
 fact "and has the same result as without the crash" [ "$want" = "$(tail -n 1 "$dir/out")" ]
 
+# ---- nodes that do not move -----------------------------------------------------------------
+hung() { CK_WATCHDOG=$1 run --replace 3 --replace-hung "${@:2}"; }
+hung 30 1.2 -n 2 "$saves" memory 40 3 0 0 11
+fact "a node that stays in a handler is replaced, and says in which" \
+	eval 'grep -q "^ckrun: node 0 .* has not moved for 1.2 s (PE 0 stays in one handler); starting again from checkpoint 3 (1 of 3)" "$dir/err" &&
+	grep -q "^chard: node 0: ended by SIGTERM; PE 0 has been in Main::round_over" "$dir/err" && [ $rc = 0 ] && [ "$want" = "$(tail -n 1 "$dir/out")" ]'
+hung 0 0.3 -n 3 --ppn 2 "$saves" memory 40 3 0 0 11
+fact "also without the watchdog" eval 'says 0 1 "has not moved for 0.3 s" && [ "$want" = "$(tail -n 1 "$dir/out")" ]'
+run --replace 1 --replace-hung 0.3 -n 2 sh -c "$(once 'kill -STOP $$' true)"
+fact "a node that a signal has stopped is replaced" says 0 2 "has not moved for 0.3 s \\(a signal has stopped it\\); starting again from the beginning"
+run --replace 1 --replace-hung 0.3 sh -c 'kill -STOP $$'
+fact "but not more often than allowed" says 137 4 "has not moved .*the job is ended"
+CK_WATCHDOG=0 run --replace 1 --replace-hung 0.2 --timeout 1 -n 2 "$build/tests/programs/hangs" when
+fact "PEs that wait for a message are not taken for hung" says 124 1 timeout
+run --replace-hung 1 true
+fact "--replace-hung needs --replace" says 2 1 "needs --replace R"
+
 # ---- --restart ----------------------------------------------------------------------------
 value='echo ${CK_RESTART-none}'
 run --restart "$dir/none" sh -c "$value"

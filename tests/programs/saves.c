@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * saves DIR N_ROUNDS SAVE_AT FILL CRASH: rounds in which each cell sends its value to others, and
- * the sum of all goes to the main chare. After every SAVE_AT-th round the job is saved, and goes
- * on. A job that is started from a checkpoint goes on there; what it prints at the end must be the
+ * saves DIR N_ROUNDS SAVE_AT FILL CRASH LOOP: rounds in which each cell sends its value to others,
+ * and the sum of all goes to the main chare. After every SAVE_AT-th round the job is saved, and
+ * goes on. A job that is started from a checkpoint goes on there; what it prints at the end must be the
  * same. Each cell has at least FILL numbers besides. After round CRASH the program ends by a
- * signal; after round -CRASH only if it was not started from a checkpoint.
+ * signal; after round -CRASH only if it was not started from a checkpoint. After round LOOP it
+ * stays in a handler for ever, if it was not started from one.
  */
 #include "check.h"
 
@@ -14,7 +15,7 @@
 
 #include "saves.decl.h"
 
-struct Main { int round, n_rounds, save_at, n_saves, crash; long sums; char dir[256]; };
+struct Main { int round, n_rounds, save_at, n_saves, crash, loop; long sums; char dir[256]; };
 struct Cell { long value, sum; int round, n_taken, n_more, *more, arrivals; };
 struct Tally { long n; };
 
@@ -32,7 +33,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	main_proxy = Main_thisProxy(self);
 	*self = (Main){ .n_rounds = m->argc > 2 ? atoi(m->argv[2]) : 20,
 			.save_at = m->argc > 3 ? atoi(m->argv[3]) : 7,
-			.crash = m->argc > 5 ? atoi(m->argv[5]) : 0 };
+			.crash = m->argc > 5 ? atoi(m->argv[5]) : 0,
+			.loop = m->argc > 6 ? atoi(m->argv[6]) : 0 };
 	if (m->argc > 1)
 		strncpy(self->dir, m->argv[1], sizeof self->dir - 1);
 	fill = m->argc > 4 ? atoi(m->argv[4]) : 0;
@@ -43,6 +45,10 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 static void maybe_crash(const Main *self)
 {
+	volatile bool loops = self->loop == self->round && !CkRestartedFrom(NULL);
+
+	while (loops)
+		;
 	if (self->crash == self->round || (self->crash == -self->round && !CkRestartedFrom(NULL)))
 		raise(SIGSEGV);
 }
