@@ -12,7 +12,8 @@
  *   CK_PES      number of PEs of this node
  *   CK_BIND     core, socket or none; only with --bind
  *   CK_VERBOSE  1; only with --verbose
- *   CK_IMAGES   numbers of open files for checkpoints (image_memory.h); only with --replace
+ *   CK_IMAGES   numbers of open files for checkpoints (image_memory.h)
+ *   CK_CHECKPOINT_EXIT  where SIGUSR2 saves the job before it ends; only with --checkpoint-exit
  *   CK_RESTART  the checkpoint from which the job starts: a folder, or "memory" after a death
  *   CK_GAUGES   number of an open file in which the PEs show what they do; only with --progress or
  *               --replace-hung
@@ -28,6 +29,7 @@
  *   128 + N  a node was killed by signal N; 129, 130, 131, 143: ckrun got HUP, INT, QUIT or TERM
  *   1        a node ended with 0 before the job's end; or ckrun's own failure
  *   2        the command line is wrong
+ *   75       --checkpoint-exit: the job was saved, and goes on when it is started again
  *   124      --timeout
  *   125      from the nodes: nothing can happen any more (the runtime's watchdog)
  *   126, 127 the program cannot be executed, or was not found
@@ -152,7 +154,7 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 /** Wait for an event and handle it. */
 static void turn(struct launch_job *job, struct pollfd *p)
 {
-	int timeout_ms = launch_deadlines(job);
+	int timeout_ms = launch_ask_turn(job, launch_deadlines(job));
 	timeout_ms = launch_hung_turn(job, launch_progress_turn(job, timeout_ms));
 	timeout_ms = launch_shells_turn(job, timeout_ms);
 	fill_poll(job, p);
@@ -250,6 +252,8 @@ int main(int argc, char **argv)
 		rc = launch_restart(&job.o);
 	}
 	if (rc < 0)
+		rc = launch_leave_prepare(&job.o);
+	if (rc < 0)
 		rc = launch_delegate(&job.o);
 	if (rc >= 0) {
 		launch_options_fini(&job.o);
@@ -260,9 +264,10 @@ int main(int argc, char **argv)
 		launch_delegate_say(&job);
 	launch_shells_start(&job);
 	launch_folder_make(&job);
+	const bool can_start = launch_replace_start(&job);
 	launch_progress_start(&job);
 	launch_hung_start(&job);
-	if (launch_replace_start(&job))
+	if (can_start)
 		launch_spawn_all(&job);
 	forward_until_end(&job);
 	launch_folder_remove(&job);

@@ -311,6 +311,8 @@ static void node_ended(struct launch_job *job, struct launch_node *n, const sigi
 			       "%s was killed by signal %d (%s%s); the job is ended", name,
 			       how->si_status, strsignal(how->si_status),
 			       how->si_code == CLD_DUMPED ? ", core dumped" : "");
+	else if (launch_leave_code(job, how->si_status))
+		launch_job_end(job, how->si_status, grace_ms, NULL, NULL);
 	else if (how->si_status != 0)
 		launch_job_end(job, how->si_status, grace_ms, NULL,
 			       "%s ended with exit code %d; the job is ended", name,
@@ -446,6 +448,8 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 		stop_together(job);
 		return;
 	}
+	if (launch_leave(job, sig))
+		return;
 	if (sig != SIGINT && sig != SIGTERM && sig != SIGQUIT && sig != SIGHUP) {
 		forward_signal(job, sig, from_terminal);
 		return;

@@ -16,6 +16,8 @@
  *   replace.c      --replace: after a death all nodes start again
  *   hung.c         --replace-hung: a node that does not move is as good as dead
  *   restart.c      --restart: the checkpoint from which the job starts
+ *   ask.c          asks PE 0 for a checkpoint
+ *   leave.c        --checkpoint-exit: a signal saves the job and ends it
  *   ckrun.c        the stages and the poll loop
  *
  * A node and ckrun share only the node's environment, the words on its socket and its exit code;
@@ -95,6 +97,7 @@ struct launch_options {
 	int64_t hung_ms;       /* a node that does not move for so long is replaced; 0: never */
 	const char *restart;   /* the checkpoint to start from; NULL: not given */
 	const char *restart_option; /* one of LAUNCH_RESTART...; NULL: not given */
+	bool checkpoint_exit;  /* SIGTERM saves the job first */
 	bool local;            /* this host, whatever the environment contains */
 	const char *hosts, *hostfile, *launcher; /* NULL: not given */
 	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */
@@ -213,6 +216,14 @@ enum launch_phase {
 struct launch_progress;
 struct launch_hung;
 
+/** What PE 0 is asked for. */
+struct launch_ask {
+	enum image_wish wish;          /* 0: nothing */
+	uint64_t word;                 /* image_talk.h's `asked`; 0: not asked yet */
+	uint64_t number;               /* of the last wish */
+	int64_t until;                 /* it must have been heard before */
+};
+
 struct launch_job {
 	struct launch_options o;
 	struct launch_node *nodes;
@@ -229,13 +240,15 @@ struct launch_job {
 	int64_t timeout_at;            /* of --timeout, < 0: none; then of the nodes' report */
 	bool asked;                    /* --timeout is over, and the nodes have been asked for the report */
 	/* replace.c's */
-	struct image_memory images;    /* the job's checkpoints; its page is NULL without --replace */
+	struct image_memory images;    /* the job's checkpoints; its page is NULL where there is none */
 	int n_replaced;
 	char *first_restart;           /* CK_RESTART at the start; NULL: not set */
 	const struct launch_node *spared; /* REPLACING: not killed before `deadline` */
 	int64_t met_ms;                /* when all nodes have met; 0: not yet */
 	bool faulted;                  /* the last death was a fault of the program */
 	uint64_t saved_at_death;       /* the newest checkpoint then */
+	struct launch_ask ask;
+	bool leaving;                  /* leave.c: the job is to be saved and to end */
 	/* shells.c's */
 	int64_t shells_until;          /* the time of its last check; 0: none */
 	int64_t shell_failed_at;       /* 0: none has */
@@ -304,10 +317,34 @@ void launch_pmi_write(struct launch_node *n);
 /** Set CK_RESTART for --restart. Returns -1, or an exit code after printing what is wrong. */
 int launch_restart(const struct launch_options *o);
 
+/* ---- ask.c -------------------------------------------------------------------------- */
+
+/** Whether the nodes share a page with ckrun, and nothing is asked now. */
+bool launch_can_ask(const struct launch_job *job);
+/** Ask PE 0, as soon as it listens. The wish's function gets the answer. */
+void launch_ask(struct launch_job *job, enum image_wish wish);
+/** All nodes start again: what was asked is asked again. */
+void launch_ask_again(struct launch_job *job);
+/** Ask no more. False: what was asked for has been done. */
+bool launch_ask_not(struct launch_job *job);
+/** Returns the time until the next call, at most timeout_ms (negative: no limit). */
+int launch_ask_turn(struct launch_job *job, int timeout_ms);
+
+/* ---- leave.c ------------------------------------------------------------------------ */
+
+/** Set CK_CHECKPOINT_EXIT for --checkpoint-exit. Returns -1, or an exit code after printing what is
+ * wrong. */
+int launch_leave_prepare(const struct launch_options *o);
+/** ckrun has got a signal. Whether that saves the job first. */
+bool launch_leave(struct launch_job *job, int sig);
+void launch_leave_answered(struct launch_job *job, bool ok, const char *why);
+/** Whether nodes end with this code because the job was saved; they have said so. */
+bool launch_leave_code(const struct launch_job *job, int code);
+
 /* ---- replace.c ---------------------------------------------------------------------- */
 
-/** Before the nodes are started: make the memory for their checkpoints, if they are to be replaced.
- * False: the job is ended, with a line. */
+/** Before the nodes are started: make the memory for their checkpoints. False: the job needs it and
+ * is ended with a line. */
 bool launch_replace_start(struct launch_job *job);
 void launch_replace_end(struct launch_job *job);
 /** Whether this death is none that ends the job; all others are killed then. */

@@ -51,6 +51,7 @@ static const char help[] =
 "  --restart-older DIR  the same, or from the one before if the newest is damaged\n"
 "  --replace R        after the death of a node start all again, up to R times\n"
 "  --replace-hung S   the same with a node that does not move for S seconds\n"
+"  --checkpoint-exit  on SIGTERM and SIGUSR2 save the job, and end it with exit code 75\n"
 "  --verbose          print nodes, PEs and process ids, or the launcher's command\n"
 "  --help, --version\n"
 "\n"
@@ -215,7 +216,8 @@ static int set_launcher(struct cursor *c, const char *value, const char **launch
 /** A variable that ckrun itself sets or removes. */
 static bool is_ours(const char *name, size_t len)
 {
-	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR", "CK_IMAGES" };
+	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR", "CK_IMAGES",
+					  "CK_CHECKPOINT_EXIT" };
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strlen(ours[i]) == len && !strncmp(ours[i], name, len))
 			return true;
@@ -297,6 +299,8 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		o->tag_output = true;
 	else if (!strcmp(arg, "--progress"))
 		o->progress = true;
+	else if (!strcmp(arg, "--checkpoint-exit"))
+		o->checkpoint_exit = true;
 	else if (!strcmp(arg, "--verbose"))
 		o->verbose = true;
 	else if (!strcmp(arg, "--local"))

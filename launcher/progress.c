@@ -42,6 +42,7 @@ struct launch_progress {
 	int n_pes;
 	int64_t begun_ms, due_ms;
 	struct total last;
+	const struct image_page *page; /* what the job has saved; NULL: nobody knows */
 	char line[LINE_MOST];     /* "": none yet */
 };
 
@@ -63,6 +64,7 @@ void launch_progress_start(struct launch_job *job)
 	struct launch_progress *p = launch_must_have(calloc(1, sizeof(*p)), "the progress line");
 	p->shown = shown;
 	p->n_pes = job->o.n_pes;
+	p->page = job->images.page;
 	p->fd = memfd_create("ckrun-progress", MFD_CLOEXEC);
 	if (p->fd < 0 || ftruncate(p->fd, (off_t)bytes))
 		launch_must_have(NULL, "the progress line");
@@ -168,11 +170,44 @@ static void rate_text(double per_s, char *buf, size_t cap)
 	snprintf(buf, cap, i ? "%.3g%s" : "%.0f%s", per_s, units[i]);
 }
 
+/** "1.2 GB": as much as reads well. */
+static void bytes_text(double bytes, char *buf, size_t cap)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	int i = 0;
+
+	for (; bytes >= 999.5 && i < 4; i++)
+		bytes /= 1000;
+	snprintf(buf, cap, bytes < 9.95 && i ? "%.1f %s" : "%.0f %s", bytes, units[i]);
+}
+
+/** ", saved 42 (1.2 GB, 0.8 s) 35 s ago, epoch 2", as far as there is something to say. */
+static void saved_text(const struct image_page *page, char *buf, size_t cap)
+{
+	struct image_saved saved;
+	char size[32];
+	size_t n = 0;
+
+	buf[0] = '\0';
+	if (!page)
+		return;
+	if (image_talk_last(&page->talk, &saved)) {
+		bytes_text((double)saved.bytes, size, sizeof(size));
+		n = (size_t)snprintf(buf, cap, ", saved %llu (%s, %.1f s) %lld s ago",
+				     (unsigned long long)saved.sequence, size, (double)saved.took_ns / 1e9,
+				     (long long)(launch_now_ms() - (int64_t)(saved.at_ns / 1000000)) / 1000);
+	}
+	/* A job that dies before its first checkpoint starts again at the beginning. */
+	const uint64_t epoch = look(&page->talk.epoch), again = look(&page->restarts);
+	if (n < cap && (epoch || again))
+		snprintf(buf + n, cap - n, ", epoch %llu", (unsigned long long)(epoch > again ? epoch : again));
+}
+
 static void compose(struct launch_progress *p, int64_t now_ms)
 {
 	struct total t = { .at_ms = now_ms };
 	uint64_t ticks[GAUGE_STATES], all = 0;
-	char rate[32], text[GAUGE_TEXT];
+	char rate[32], text[GAUGE_TEXT], saved[160];
 
 	for (int i = 0; i < p->n_pes; i++)
 		add_gauge(&t, &p->gauges[i]);
@@ -186,10 +221,11 @@ static void compose(struct launch_progress *p, int64_t now_ms)
 		int64_t ms = now_ms > p->last.at_ms ? now_ms - p->last.at_ms : 1;
 		rate_text((double)grown(t.handled, p->last.handled) * 1000 / (double)ms, rate, sizeof(rate));
 		newest_text(p, text);
+		saved_text(p->page, saved, sizeof(saved));
 		snprintf(p->line, sizeof(p->line), "ckrun: %lld s, %d PE%s: %.0f %% busy, %.0f %% overhead, "
-			 "%s messages/s%s%s", s, t.n_pes, t.n_pes == 1 ? "" : "s",
+			 "%s messages/s%s%s%s", s, t.n_pes, t.n_pes == 1 ? "" : "s",
 			 100.0 * (double)ticks[GAUGE_BUSY] / (double)all,
-			 100.0 * (double)ticks[GAUGE_OVERHEAD] / (double)all, rate, *text ? " | " : "", text);
+			 100.0 * (double)ticks[GAUGE_OVERHEAD] / (double)all, rate, saved, *text ? " | " : "", text);
 	}
 	p->last = t;
 }

@@ -33,7 +33,7 @@ bool launch_replace_start(struct launch_job *job)
 {
 	struct image_why why = { "" };
 
-	if (!job->o.replace || image_memory_make(&job->images, &why))
+	if (job->o.delegate || image_memory_make(&job->images, &why) || !job->o.replace)
 		return true;
 	launch_job_end(job, 1, 0, NULL, "--replace: %s", why.text);
 	return false;
@@ -112,7 +112,9 @@ static bool replace(struct launch_job *job, const struct launch_node *n, int sig
 
 static bool is_replaceable(const struct launch_job *job, const struct launch_node *n)
 {
-	return job->o.replace && job->phase == LAUNCH_RUNNING && !n->left;
+	/* Acquire: pairs with PE 0's release: it ends the job now, as it was asked to. */
+	return job->o.replace && job->phase == LAUNCH_RUNNING && !n->left &&
+	       !atomic_load_explicit(&job->images.page->talk.leaves, memory_order_acquire);
 }
 
 bool launch_replace_dead(struct launch_job *job, const struct launch_node *n, const siginfo_t *how)
@@ -215,6 +217,7 @@ void launch_replace_reaped(struct launch_job *job)
 	atomic_fetch_add_explicit(&page->restarts, 1, memory_order_relaxed);
 	if (image_memory_committed(&job->images, NULL) && setenv("CK_RESTART", "memory", true))
 		launch_must_have(NULL, "the nodes' environment");
+	launch_ask_again(job);
 	job->phase = LAUNCH_RUNNING;
 	launch_spawn_nodes(job);
 }

@@ -65,7 +65,7 @@ FACES = {
 MACHINE = ['cmi.h', 'cmi_*.h', 'clock.h', 'msg_stack.h', 'ring.h']
 TRACE = ['trace.h', 'trace_format.h']
 IMAGE = ['image.h', 'image_*.h']
-SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', *TRACE, *IMAGE, *MACHINE]
+SCHEDULER = ['csd.h', 'cth.h', 'pe.h', 'bell.h', 'standing.h', 'tell.h', 'knock.h', *TRACE, *IMAGE, *MACHINE]
 INCLUDES = {
     'runtime/machine': [],
     'runtime/trace': MACHINE,

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "image_head.h"
+#include "image_talk.h"
 #include "image_why.h"
 
 enum {
@@ -46,6 +47,7 @@ struct image_page {
 	struct image_info info[IMAGE_SLOTS]; /* [sequence % 2], written before it is committed */
 	_Atomic uint64_t restarts;   /* how often whoever keeps the memory has started all nodes again;
 				      * it alone writes it, while there is no node */
+	struct image_talk talk;
 };
 
 struct image_memory {

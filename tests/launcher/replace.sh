@@ -41,8 +41,8 @@ alive() { [ -d "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
 fact "a dead node's children are killed with it" eval 'prints "" && gone'
 run --replace 1 "$dir/missing"
 fact "a program that is not there is not tried again" says 127 1 "cannot start"
-CK_IMAGES=1,2,3 run sh -c 'echo ${CK_IMAGES-none}'
-fact "CK_IMAGES of an outer job is removed" prints none
+CK_IMAGES=1,2,3 run sh -c '[ $CK_IMAGES != 1,2,3 ] && readlink /proc/self/fd/${CK_IMAGES##*,}'
+fact "CK_IMAGES of an outer job is replaced" prints "/memfd:chard images: what is valid (deleted)"
 run --env CK_IMAGES=1,2,3 true
 fact "--env CK_IMAGES is refused" says 2 1 "by itself"
 run --replace 1 sh -c "$(once 'kill -9 $$' 'exec "'"$saves"'" memory 10 3')"
@@ -121,7 +121,9 @@ damaged 1 2
 run --restart-older "$dir/again" -n 3 "$saves"
 fact "--restart-older without one that is whole starts nothing" says 2 2 "restart-older .*; there is no older one in .*/again"
 CK_RESTART=memory run -n 2 "$saves"
-fact "CK_RESTART=memory without --replace is refused" eval '[ $rc != 0 ] && grep -q "CK_RESTART=memory is for ckrun --replace" "$dir/err"'
+fact "CK_RESTART=memory of nobody is refused" eval '[ $rc != 0 ] && grep -q "there is none in memory" "$dir/err"'
+run sh -c "unset CK_IMAGES; CK_RESTART=memory '$saves'"
+fact "nor is there any where ckrun keeps no memory" eval '[ $rc != 0 ] && grep -q "CK_RESTART=memory is for ckrun" "$dir/err"'
 
 # ---- options ------------------------------------------------------------------------------
 for bad in 0 -1 x ""; do

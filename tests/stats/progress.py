@@ -14,10 +14,12 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 
 BUILD = sys.argv[1]
@@ -133,6 +135,22 @@ def figures():
     print('ok PEs that sit in a handler are seen as busy')
 
 
+def saved():
+    """The age of the checkpoint grows from line to line."""
+    folder = tempfile.mkdtemp()
+    job = Job('--replace', '1', '-n', '2', '--progress', f'{BUILD}/tests/programs/saves_sync', '100000000', columns=200,
+              CK_CHECKPOINT=f'{folder}/ck,1ms')
+    last = r' messages/s, saved [1-9]\d* \([1-9][0-9.]* kB, \d+\.\d s\) \d+ s ago'
+    job.until(lambda: re.search(last + '$', job.screen.lines[-1]), 'the last checkpoint')
+    with open(f'/proc/{job.process.pid}/task/{job.process.pid}/children', encoding='ascii') as children:
+        os.kill(int(children.read().split()[1]), signal.SIGKILL)
+    job.until(lambda: re.search(last + ', epoch 1$', job.screen.lines[-1]), 'the epoch')
+    job.process.send_signal(signal.SIGTERM)
+    job.end(143)
+    shutil.rmtree(folder)
+    print('ok the last checkpoint and the epoch are shown')
+
+
 def quiet(what, *command, **options):
     job = Job(*command, PROGRAM, '20', '10', **options)
     job.end(0)
@@ -170,6 +188,7 @@ shown_and_taken_away()
 one()
 width()
 figures()
+saved()
 left_behind()
 quiet('without --progress', '-n', '2')
 quiet('a terminal without a name', '-n', '2', '--progress', TERM='dumb')

@@ -138,6 +138,8 @@ void measure_pe_start(struct pe *pe);
 
 /** Read the variables. False: the part is off. */
 bool choose_read(struct balance_node *b);
+/** Whether a job of one PE may be saved at a sync, too. */
+bool choose_alone(const struct balance_node *b);
 /** Find the strategy; ends the process if there is none of that name. */
 void choose_strategy(struct node *node);
 

@@ -45,7 +45,7 @@ static int balance_node_start(struct node *node)
 {
 	if (!choose_read(balance_of(node)))
 		return CK_PART_OFF;
-	ck_node_of(node)->lone_syncs = cmi_env_text("CK_CHECKPOINT") != NULL;
+	ck_node_of(node)->lone_syncs = choose_alone(balance_of(node));
 	balance_name_counts(node);
 	measure_node_start(node);
 	place_join(node, PART_BALANCE, &watch);

@@ -33,6 +33,18 @@ static double read_tolerance(void)
 	return x;
 }
 
+/* Then a sync is one without CK_LB, too. */
+static bool saves_at_syncs(void)
+{
+	return cmi_env_text("CK_CHECKPOINT") || cmi_env_text("CK_CHECKPOINT_EXIT");
+}
+
+/* Under ckrun a job that balances may be told to grow. It does so at a sync. */
+bool choose_alone(const struct balance_node *b)
+{
+	return saves_at_syncs() || (b->name && cmi_env_text("CK_IMAGES"));
+}
+
 bool choose_read(struct balance_node *b)
 {
 	const char *name = cmi_env_text("CK_LB");
@@ -44,7 +56,7 @@ bool choose_read(struct balance_node *b)
 	b->sync_ms = cmi_env_number("CK_SYNC_MS", SYNC_MS, 0, SYNC_MS_MOST);
 	b->name = name && strcmp(name, "off") != 0 ? name : NULL;
 	b->automatic = b->name && strcmp(b->name, "auto") == 0;
-	return b->name || cmi_env_text("CK_CHECKPOINT");
+	return b->name || saves_at_syncs();
 }
 
 _Noreturn static void refuse_name(const struct lb_table *t, const char *name)

@@ -61,13 +61,16 @@ static void no_rest(void *arg)
 {
 	struct pe *pe = arg;
 	struct save_pe *s = save_of(pe);
+	char why[IMAGE_ANSWER];
 
 	csd_chatter_timer(pe, -1);
 	if (s->stage != SAVE_AWAITS_REST || csd_now_ns() < s->until_ns)
 		return;
 	s->attempt++; /* the detection's callback comes too late */
-	fprintf(stderr, "chard: no checkpoint: the job did not come to rest within %lld s "
-		"(CK_CHECKPOINT_WAIT); something was always under way\n", (long long)save_node_of(pe->node)->when.wait_s);
+	snprintf(why, sizeof why, "the job did not come to rest within %lld s (CK_CHECKPOINT_WAIT); "
+		 "something was always under way", (long long)save_node_of(pe->node)->when.wait_s);
+	fprintf(stderr, "chard: no checkpoint: %s\n", why);
+	signal_why(pe, why);
 	save_give_up(pe, CK_CHECKPOINT_FAILURE);
 }
 
@@ -80,6 +83,7 @@ static void begin(struct pe *pe)
 	if (!w || s->stage != SAVE_NONE)
 		return;
 	s->n_served = 0;
+	signal_why(pe, "");
 	for (; w && !strcmp(w->ask.dir, s->wishes->ask.dir); w = w->next)
 		s->n_served++;
 	if (save_is_on_disk(pe)) {
@@ -115,13 +119,14 @@ void save_give_up(struct pe *pe, int status)
 		save_over(pe, status);
 }
 
-void save_wish(struct pe *pe, const char *dir, const CkCallback *done)
+void save_wish(struct pe *pe, const char *dir, const CkCallback *done, struct save_then then)
 {
 	struct save_pe *s = save_of(pe);
 	const size_t bytes = strlen(dir) + 1;
 	struct save_wish *w = cmi_alloc(sizeof *w + bytes, "a request for a checkpoint");
 
 	w->next = NULL;
+	w->then = then;
 	w->ask.done = *done;
 	memcpy(w->ask.dir, dir, bytes);
 	if (s->stage == SAVE_STORES)
@@ -135,7 +140,7 @@ void save_asked(struct pe *pe, const struct save_msg *m)
 {
 	const struct save_ask *ask = (const struct save_ask *)(const void *)m->more;
 
-	save_wish(pe, ask->dir, &ask->done);
+	save_wish(pe, ask->dir, &ask->done, (struct save_then){ 0 });
 }
 
 void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
@@ -146,7 +151,19 @@ void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env)
 	if (s->stage != SAVE_AWAITS_REST || cb->id != s->attempt)
 		return;
 	s->stage = SAVE_FREEZES;
+	s->rest_ns = csd_now_ns();
 	tell(pe, pe->id, SAVE_FREEZE, s->attempt);
+}
+
+static void note_saved(struct pe *pe)
+{
+	const struct save_pe *s = save_of(pe);
+	struct image_talk *t = save_talk(pe->node);
+	const uint64_t now = csd_now_ns();
+	const struct image_saved saved = { s->sequence, s->all_bytes, now - s->rest_ns, now };
+
+	if (t)
+		image_talk_saved(t, &saved);
 }
 
 void save_over(struct pe *pe, int status)
@@ -154,6 +171,8 @@ void save_over(struct pe *pe, int status)
 	struct save_pe *s = save_of(pe);
 
 	s->stage = SAVE_NONE;
+	if (status == CK_CHECKPOINT_SUCCESS)
+		note_saved(pe);
 	for (int n = s->n_served; n > 0; n--) {
 		struct save_wish *w = s->wishes;
 
@@ -161,6 +180,7 @@ void save_over(struct pe *pe, int status)
 		if (!s->wishes)
 			s->last = NULL;
 		callback_fire(pe, &w->ask.done, CK_INT, &status, 1, sizeof status);
+		signal_served(pe, w, status);
 		free(w);
 	}
 	begin(pe);
@@ -233,6 +253,7 @@ void asked_read_all(struct pe *pe)
 	free(s->asked);
 	s->asked = NULL;
 	s->sequence = save_node_of(pe->node)->sequence;
+	signal_epoch(pe);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

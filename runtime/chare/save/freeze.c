@@ -214,6 +214,8 @@ static void print_refusals(struct pe *pe)
 		for (const struct csd_record *r = NULL; (r = csd_told_next(&told, r));) {
 			if (!csd_record_text(r)[0] || n++ >= LINES)
 				continue;
+			if (n == 1)
+				signal_why(pe, csd_record_text(r));
 			fprintf(stderr, "chard: no checkpoint: PE %d: ", i);
 			csd_record_print(stderr, r);
 		}
@@ -270,6 +272,8 @@ static void all_written(struct pe *pe)
 	}
 	s->sequence = disk ? disk_sequence(pe) : s->sequence + 1;
 	store_commit(pe, s->sequence, s->all_bytes);
+	if (!disk && signal_stays(pe))
+		return;
 	thaw(pe);
 	when_thawed(pe);
 	if (disk) {
@@ -316,6 +320,9 @@ void freeze_arrived(struct pe *pe, struct cmi_msg *head)
 	case SAVE_ASK:
 		save_asked(pe, m);
 		break;
+	case SAVE_SIGNAL:
+		signal_arrived(pe, m);
+		break;
 	case SAVE_REFUSED:
 		refused(pe, m);
 		return;
@@ -357,6 +364,8 @@ const char *freeze_misfit(struct pe *pe, const struct cmi_msg *head)
 
 	if (m->kind == SAVE_ASK)
 		return ask_misfit(pe, m);
+	if (m->kind == SAVE_SIGNAL)
+		return head->size == sizeof *m ? NULL : "it is too long";
 	if (m->kind == SAVE_FREEZE)
 		return s->frozen ? ASTRAY : NULL;
 	if (!s->frozen || m->no != s->no)

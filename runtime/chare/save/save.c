@@ -20,6 +20,7 @@ static void save_node_stop(struct node *node)
 
 static void save_pe_stop(struct pe *pe)
 {
+	signal_pe_stop(pe);
 	disk_stop(pe);
 	save_wishes_free(pe);
 }
@@ -31,7 +32,8 @@ static const struct ck_handler handlers[] = {
 				.kind_at = offsetof(struct save_msg, kind),
 				.astray = "its sender cannot say this about a checkpoint",
 				.misfit = freeze_misfit,
-				.ways = { [SAVE_ASK] = CSD_TO_ROOT, [SAVE_REFUSED] = CSD_TO_ROOT,
+				.ways = { [SAVE_ASK] = CSD_TO_ROOT, [SAVE_SIGNAL] = CSD_TO_ROOT,
+					  [SAVE_REFUSED] = CSD_TO_ROOT,
 					  [SAVE_FREEZE] = CSD_DOWN, [SAVE_WRITE] = CSD_DOWN,
 					  [SAVE_THAW] = CSD_DOWN, [SAVE_FROZEN] = CSD_UP,
 					  [SAVE_WRITTEN] = CSD_UP } } },
@@ -54,6 +56,7 @@ const struct ck_part save_part = {
 	.callbacks = CK_LIST(callbacks),
 	.node_start = save_node_start,
 	.node_stop = save_node_stop,
+	.pe_start = signal_pe_start,
 	.pe_stop = save_pe_stop,
 	.save = { .write = asked_write, .kinds = UINT32_C(1) << IMAGE_ASKED, .mine = asked_is_mine,
 		  .read = asked_read, .read_all = asked_read_all },

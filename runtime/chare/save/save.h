@@ -5,6 +5,7 @@
  *	ask.c       who asks for a checkpoint, and who is told how it went
  *	freeze.c    the checkpoint itself: freeze, refuse, write, commit, thaw
  *	when.c      CK_CHECKPOINT: checkpoints that nobody asks for
+ *	signal.c    checkpoints that somebody outside the program asks for
  *	store.c     where the bytes go
  *	disk.c      from there to a folder, while the program computes
  *	source.c    the images from which the job starts

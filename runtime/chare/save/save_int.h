@@ -16,6 +16,7 @@ enum save_kind {
 	SAVE_FREEZE, SAVE_WRITE, SAVE_THAW, /* PE 0 -> all */
 	SAVE_FROZEN, SAVE_WRITTEN,          /* all -> PE 0 */
 	SAVE_REFUSED,         /* a PE -> PE 0: records of what it cannot save, before its FROZEN */
+	SAVE_SIGNAL,          /* a node's first PE -> itself, and -> PE 0: it has got a signal */
 };
 
 /** Of the PEs below one in PE 0's tree, and of that one. */
@@ -52,9 +53,16 @@ struct save_ask {
 	char dir[];           /* "": in memory; ends with 0 */
 };
 
+/** What follows a checkpoint that somebody outside the program wants; cleared: nothing. */
+struct save_then {
+	bool leaves;          /* the job ends */
+	uint64_t asked;       /* the launcher gets an answer (image_talk.h); 0: it does not wait for one */
+};
+
 /** A request that waits for its checkpoint, on PE 0. */
 struct save_wish {
 	struct save_wish *next;
+	struct save_then then;
 	struct save_ask ask;  /* last */
 };
 
@@ -80,6 +88,8 @@ struct save_pe {
 	uint32_t n_refusers;  /* whose records have come */
 	struct save_msg **refused; /* [n_pes], ours: their records */
 	uint64_t sequence;    /* of the last checkpoint */
+	uint64_t rest_ns;     /* when the job came to rest for it */
+	uint64_t told_ns;     /* the last SIGUSR2; 0: none */
 	int status;           /* of the one that is given up */
 	CkCallback *asked;    /* ours: [n_asked]; who asked for the checkpoint that the job starts from */
 	size_t n_asked;
@@ -87,12 +97,13 @@ struct save_pe {
 	size_t n_thens, thens_room;
 };
 
-/** CK_CHECKPOINT, and CK_CHECKPOINT_WAIT. */
+/** CK_CHECKPOINT, CK_CHECKPOINT_EXIT and CK_CHECKPOINT_WAIT. */
 struct save_when {
 	int64_t wait_s;       /* how long the job may take to come to rest */
 	char *where;          /* ours: a directory, or "memory"; NULL: it is not set */
 	uint64_t every_ns;
 	unsigned keep;        /* checkpoints on disk */
+	const char *exit_dir; /* SIGUSR2 saves here and ends the job; NULL: it does not */
 	bool zstd;
 	uint64_t last_ns;     /* PE 0: when the last one was begun */
 };
@@ -122,10 +133,12 @@ void when_free(struct node *node);
 bool when_waits(struct pe *pe, const CkCallback *then);
 /** PE 0: the checkpoint under way no longer holds the program back. */
 void when_thawed(struct pe *pe);
+/** PE 0: one of CK_CHECKPOINT's, now. */
+void when_save_now(struct pe *pe);
 
 /* ask.c */
 /** PE 0: somebody wants a checkpoint. */
-void save_wish(struct pe *pe, const char *dir, const CkCallback *done);
+void save_wish(struct pe *pe, const char *dir, const CkCallback *done, struct save_then then);
 /** A message for a handler of this room, `bytes` long and cleared behind its head, and `more`. */
 void *save_msg_zeroed(struct pe *pe, int handler, size_t bytes, size_t more);
 struct save_msg *save_msg_new(struct pe *pe, enum save_kind kind, uint32_t no, size_t more);
@@ -151,6 +164,25 @@ void asked_write(struct pe *pe, struct image_out *out);
 bool asked_is_mine(struct pe *pe, const struct image_name *name);
 const char *asked_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);
 void asked_read_all(struct pe *pe);
+
+/* signal.c */
+/** What PE 0 and the launcher share; NULL: nothing. */
+struct image_talk *save_talk(const struct node *node);
+void signal_pe_start(struct pe *pe);
+void signal_pe_stop(struct pe *pe);
+void signal_arrived(struct pe *pe, const struct save_msg *m);
+/* PE 0: */
+/** The job has been started from a checkpoint. */
+void signal_epoch(struct pe *pe);
+/** SIGUSR2 has come somewhere. */
+void signal_told(struct pe *pe);
+/** Why the checkpoint under way comes to nothing. */
+void signal_why(struct pe *pe, const char *why);
+void signal_answer(struct pe *pe, uint64_t asked, int status);
+/** The checkpoint is complete in memory. Whether all PEs stay frozen now. */
+bool signal_stays(struct pe *pe);
+/** The wish has been served. */
+void signal_served(struct pe *pe, const struct save_wish *w, int status);
 
 /* freeze.c */
 void freeze_arrived(struct pe *pe, struct cmi_msg *m);

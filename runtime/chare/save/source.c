@@ -109,7 +109,7 @@ static bool open_memory(struct node *node, struct source *s)
 	const struct image_memory *memory = store_kept(node);
 
 	if (!memory)
-		return image_says(&s->why, "CK_RESTART=memory is for ckrun --replace, which has kept it");
+		return image_says(&s->why, "CK_RESTART=memory is for ckrun, which has kept it");
 	s->sequence = image_memory_committed(memory, &s->info);
 	if (!s->sequence)
 		return image_says(&s->why, "there is none in memory");

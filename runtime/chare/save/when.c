@@ -66,6 +66,7 @@ void when_read(struct node *node)
 
 	w->wait_s = cmi_env_number("CK_CHECKPOINT_WAIT", 10, 1, 1000000);
 	w->keep = 2;
+	w->exit_dir = cmi_env_text("CK_CHECKPOINT_EXIT");
 	if (!text)
 		return;
 	w->where = cmi_must_have(strdup(text), strlen(text), "CK_CHECKPOINT");
@@ -99,13 +100,13 @@ static bool is_under_way(const struct save_pe *s)
 	return s->stage != SAVE_NONE && s->stage != SAVE_STORES;
 }
 
-static void take(struct pe *pe)
+void when_save_now(struct pe *pe)
 {
 	struct save_when *w = &save_node_of(pe->node)->when;
 	const CkCallback nobody = callback_make(CB_IGNORE);
 
 	w->last_ns = csd_now_ns();
-	save_wish(pe, strcmp(w->where, "memory") ? w->where : "", &nobody);
+	save_wish(pe, strcmp(w->where, "memory") ? w->where : "", &nobody, (struct save_then){ 0 });
 }
 
 bool when_waits(struct pe *pe, const CkCallback *then)
@@ -113,7 +114,7 @@ bool when_waits(struct pe *pe, const CkCallback *then)
 	struct save_pe *s = save_of(pe);
 
 	if (is_due(pe))
-		take(pe);
+		when_save_now(pe);
 	if (!is_under_way(s))
 		return false;
 	if (!then)
