@@ -157,6 +157,7 @@ static void turn(struct launch_job *job, struct pollfd *p)
 	int timeout_ms = launch_ask_turn(job, launch_deadlines(job));
 	timeout_ms = launch_hung_turn(job, launch_progress_turn(job, timeout_ms));
 	timeout_ms = launch_shells_turn(job, timeout_ms);
+	timeout_ms = launch_again_turn(job, timeout_ms);
 	fill_poll(job, p);
 	/* Not more entries than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);

@@ -10,6 +10,8 @@
  *   --tag-output      --label                   -prepend-pattern        --tag-output
  *   environment       all, --export=ALL         all                     -x NAME for each
  *
+ * With --replace the line is made again after a death (again.c), without the hosts that are lost.
+ *
  * PEs are bound by the nodes themselves (CK_BIND), so srun and mpirun are told to bind nothing.
  */
 #include "launch.h"
@@ -95,6 +97,7 @@ struct request {
 	const struct launch_hosts *hosts; /* n is 0: those of srun's own allocation */
 	int n_nodes;
 	int n_hosts;                      /* hosts that get nodes */
+	bool again;                       /* not the first time */
 };
 
 static bool equal_shares(const struct request *r)
@@ -103,6 +106,24 @@ static bool equal_shares(const struct request *r)
 		if (r->hosts->list[i].nodes && r->hosts->list[i].nodes != r->hosts->list[0].nodes)
 			return false;
 	return true;
+}
+
+/** After a death the step before may not be over for Slurm, and a lost host never says that its
+ * part of it is. */
+static void srun_again(struct line *l, const struct request *r)
+{
+	struct launch_buf b = { 0 };
+	const char *host;
+
+	add(l, "--overlap");
+	for (int i = 0; (host = launch_again_lost_name(r->o, i)); i++) {
+		launch_buf_append(&b, i ? "," : "--exclude=", i ? 1 : 10);
+		launch_buf_append(&b, host, strlen(host));
+	}
+	launch_buf_append(&b, "", 1);
+	if (b.len > 1)
+		add(l, launch_buf_at(&b));
+	launch_buf_fini(&b);
 }
 
 /** All nodes end when one fails (-K1). An uneven distribution requires naming a host once for each
@@ -124,6 +145,8 @@ static void srun_line(struct line *l, const struct request *r)
 	add(l, even ? "--distribution=block" : "--distribution=arbitrary");
 	if (!own)
 		add_hosts(l, r->hosts, "--nodelist=", false, !even);
+	if (r->again)
+		srun_again(l, r);
 	if (r->o->tag_output)
 		add(l, "--label");
 }
@@ -290,12 +313,34 @@ static int find_hosts(const struct launch_options *o, struct launch_hosts *h, bo
 	return rc;
 }
 
+/** Remove those that are lost. Returns how many have been in the list. */
+static int drop_lost(const struct launch_options *o, struct launch_hosts *h)
+{
+	int n = 0;
+
+	for (int i = h->n - 1; i >= 0; i--)
+		if (launch_again_lost(o, h->list[i].name)) {
+			launch_hosts_remove(h, i);
+			n++;
+		}
+	return n;
+}
+
+static int n_lost(const struct launch_options *o)
+{
+	int n = 0;
+
+	while (launch_again_lost_name(o, n))
+		n++;
+	return n;
+}
+
 /* ---- the whole ------------------------------------------------------------------------ */
 
 /** Fill in the numbers. */
 static int place(struct request *r, struct launch_hosts *h)
 {
-	const int all = hosts_of_slurm();
+	const int all = hosts_of_slurm() - n_lost(r->o);
 	int rc = -1;
 
 	r->n_nodes = r->o->n_pes / r->o->ppn;
@@ -305,8 +350,6 @@ static int place(struct request *r, struct launch_hosts *h)
 				    r->o->n_pes, r->o->ppn);
 	if (r->o->progress)
 		return launch_wrong("--progress shows a job on one host; remove it, or add --local");
-	if (r->o->replace)
-		return launch_wrong("--replace is for a job on one host; remove it, or add --local");
 	if (h->n == 0)
 		r->n_hosts = r->n_nodes < all ? r->n_nodes : all;
 	else
@@ -318,7 +361,7 @@ static int place(struct request *r, struct launch_hosts *h)
 
 static int translate(struct launch_options *o, struct launch_hosts *h)
 {
-	struct request r = { .o = o, .hosts = h };
+	struct request r = { .o = o, .hosts = h, .again = o->program };
 	struct line l = { 0 };
 	enum kind kind;
 	int rc = place(&r, h);
@@ -329,9 +372,13 @@ static int translate(struct launch_options *o, struct launch_hosts *h)
 		return rc;
 	if (h->n == 0 && kind != SRUN)
 		return launch_wrong("--launcher %s: in a job of Slurm it needs --hosts or --hostfile", o->launcher);
+	rc = r.again ? -1 : launch_again_start(o);
+	if (rc >= 0)
+		return rc;
 	launchers[kind].line(&l, &r);
-	add_program(&l, o->argv);
-	free(o->argv);
+	if (!r.again)
+		o->program = o->argv;
+	add_program(&l, o->program);
 	o->argv = l.words;
 	o->delegate = launchers[kind].option;
 	return -1;
@@ -343,6 +390,7 @@ int launch_delegate(struct launch_options *o)
 	bool several;
 	int rc;
 
+	unsetenv("CK_NOTES"); /* an outer job's */
 	if (o->local)
 		return -1;
 	rc = find_hosts(o, &h, &several);
@@ -352,6 +400,40 @@ int launch_delegate(struct launch_options *o)
 		rc = launch_wrong("--launcher %s needs hosts: --hosts, --hostfile, or an allocation of several", o->launcher);
 	launch_hosts_fini(&h);
 	return rc;
+}
+
+int launch_delegate_again(struct launch_options *o)
+{
+	struct launch_hosts h = { 0 };
+	char **before = o->argv;
+	bool several;
+	int rc = find_hosts(o, &h, &several);
+
+	drop_lost(o, &h);
+	if (rc < 0)
+		rc = translate(o, &h);
+	launch_hosts_fini(&h);
+	if (rc >= 0)
+		return rc;
+	for (char **w = before; *w; w++)
+		free(*w);
+	free(before);
+	return -1;
+}
+
+bool launch_delegate_fits(const struct launch_options *o)
+{
+	struct launch_hosts h = { 0 };
+	const int lost = n_lost(o), n_nodes = o->n_pes / o->ppn;
+	bool several, fits = find_hosts(o, &h, &several) < 0;
+
+	/* Slurm may give the job no more processors on a host than it has there already. */
+	if (fits && h.n == 0)
+		fits = hosts_of_slurm() - lost >= (n_nodes < hosts_of_slurm() ? n_nodes : hosts_of_slurm());
+	else if (fits)
+		fits = drop_lost(o, &h) == lost && launch_hosts_fit(&h, n_nodes, o->ppn);
+	launch_hosts_fini(&h);
+	return fits;
 }
 
 /** A word quoted for a shell. */

@@ -48,6 +48,12 @@ void launch_hosts_fini(struct launch_hosts *h)
 	*h = (struct launch_hosts){ 0 };
 }
 
+void launch_hosts_remove(struct launch_hosts *h, int i)
+{
+	free(h->list[i].name);
+	memmove(&h->list[i], &h->list[i + 1], (size_t)(--h->n - i) * sizeof(*h->list));
+}
+
 static void add_host(struct launch_hosts *h, const char *name, size_t len, int places)
 {
 	h->list = launch_must_have(realloc(h->list, (size_t)(h->n + 1) * sizeof(*h->list)), WHAT);
@@ -267,21 +273,36 @@ int launch_hosts_of_lsf(struct launch_hosts *h, const char *list)
 	return rc;
 }
 
-int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn)
+/** Returns how many nodes have no place; *room_p: for how many there is one. */
+static int place_nodes(struct launch_hosts *h, int n_nodes, int ppn, int *room_p)
 {
-	int left = n_nodes, room = 0;
+	int left = n_nodes;
 
+	*room_p = 0;
 	for (int i = 0; i < h->n; i++) {
 		int even = n_nodes / h->n + (i < n_nodes % h->n);
 		int most = h->list[i].places ? h->list[i].places / ppn : even;
 
 		h->list[i].nodes = most < left ? most : left;
 		left -= h->list[i].nodes;
-		room += most;
+		*room_p += most;
 	}
-	if (!left)
+	return left;
+}
+
+bool launch_hosts_fit(struct launch_hosts *h, int n_nodes, int ppn)
+{
+	int room;
+
+	return h->n > 0 && !place_nodes(h, n_nodes, ppn, &room);
+}
+
+int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn)
+{
+	int room;
+
+	if (!place_nodes(h, n_nodes, ppn, &room))
 		return -1;
 	return launch_wrong("%d nodes of %d PE%s do not fit: the %d host%s have slots for %d", n_nodes,
-		ppn,
-			    ppn == 1 ? "" : "s", h->n, h->n == 1 ? "" : "s", room);
+			    ppn, ppn == 1 ? "" : "s", h->n, h->n == 1 ? "" : "s", room);
 }

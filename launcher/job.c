@@ -343,7 +343,8 @@ static void reap_node(struct launch_job *job, const siginfo_t *how)
 			launch_stream_read(&n->streams[i], LAST_WORDS);
 		n->ended = true;
 		job->n_alive--;
-		if (!launch_replace_dead(job, n, how) && job->phase != LAUNCH_REPLACING)
+		if (!launch_replace_dead(job, n, how) && !launch_again_dead(job, how) &&
+		    job->phase != LAUNCH_REPLACING)
 			node_ended(job, n, how);
 		if (job->phase != LAUNCH_RUNNING && n->own_group)
 			kill(-n->pid, SIGKILL);

@@ -14,6 +14,7 @@
  *   progress.c     the line of --progress
  *   job.c          signals, deaths, and how the job ends
  *   replace.c      --replace: after a death all nodes start again
+ *   again.c        the same on several hosts: the other launcher starts them again
  *   hung.c         --replace-hung: a node that does not move is as good as dead
  *   restart.c      --restart: the checkpoint from which the job starts
  *   ask.c          asks PE 0 for a checkpoint
@@ -104,6 +105,8 @@ struct launch_options {
 	int n_env;
 	char **argv;           /* the program and its arguments, without the launcher's options */
 	const char *delegate;  /* the launcher that argv calls; then we own the strings; NULL: none */
+	char **program;        /* with a launcher: what argv was before */
+	struct launch_again *again; /* again.c's; NULL: not on several hosts, or no --replace */
 };
 
 /** Read the command line. o->argv is allocated; its strings stay argv's. Returns -1 to run the job,
@@ -130,11 +133,19 @@ int launch_hosts_of_pbs(struct launch_hosts *h, const char *path);
 int launch_hosts_of_lsf(struct launch_hosts *h, const char *list);
 /** Assign each host a number of nodes, of ppn PEs each. The same codes. */
 int launch_hosts_place(struct launch_hosts *h, int n_nodes, int ppn);
+/** Whether that is possible. */
+bool launch_hosts_fit(struct launch_hosts *h, int n_nodes, int ppn);
+/** Remove one. */
+void launch_hosts_remove(struct launch_hosts *h, int i);
 void launch_hosts_fini(struct launch_hosts *h);
 
 /** If the job is for other hosts, replace o->argv by the command line of a launcher that starts it
  * there, and name that in o->delegate. The same codes. */
 int launch_delegate(struct launch_options *o);
+/** The same again, without the hosts that are lost. */
+int launch_delegate_again(struct launch_options *o);
+/** Whether there is room for the job without them. Prints nothing. */
+bool launch_delegate_fits(const struct launch_options *o);
 /** Print that line. */
 void launch_delegate_say(struct launch_job *job);
 /** Whether there is such a program in one of PATH's folders. */
@@ -368,6 +379,24 @@ void launch_hung_start(struct launch_job *job);
  * most timeout_ms (negative: no limit). */
 int launch_hung_turn(struct launch_job *job, int timeout_ms);
 void launch_hung_end(struct launch_job *job);
+
+/* ---- again.c ------------------------------------------------------------------------ */
+
+/** Before the launcher's line is made: prepare for a death, if nodes are to be replaced. Returns
+ * -1, or an exit code after printing what is wrong. */
+int launch_again_start(struct launch_options *o);
+void launch_again_end(struct launch_options *o);
+/** Whether this host is left out; and the i-th that is, NULL: there are not so many. */
+bool launch_again_lost(const struct launch_options *o, const char *host);
+const char *launch_again_lost_name(const struct launch_options *o, int i);
+/** In each turn: end a launcher that waits for a lost host. Returns the time until the next call,
+ * as launch_shells_turn does. */
+int launch_again_turn(struct launch_job *job, int timeout_ms);
+/** The launcher has ended. Whether that is a death that does not end the job, or has ended it with
+ * a line. */
+bool launch_again_dead(struct launch_job *job, const siginfo_t *how);
+/** REPLACING: the launcher is reaped. */
+void launch_again_reaped(struct launch_job *job);
 
 /* ---- job.c -------------------------------------------------------------------------- */
 

@@ -217,7 +217,7 @@ static int set_launcher(struct cursor *c, const char *value, const char **launch
 static bool is_ours(const char *name, size_t len)
 {
 	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR", "CK_IMAGES",
-					  "CK_CHECKPOINT_EXIT" };
+					    "CK_CHECKPOINT_EXIT", "CK_NOTES" };
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strlen(ours[i]) == len && !strncmp(ours[i], name, len))
 			return true;
@@ -354,7 +354,9 @@ void launch_options_fini(struct launch_options *o)
 	for (char **w = o->argv; o->delegate && *w; w++)
 		free(*w);
 	free(o->argv);
+	free(o->program);
 	free(o->env);
+	launch_again_end(o);
 }
 
 int launch_parse(int argc, char **argv, struct launch_options *o)

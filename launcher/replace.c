@@ -113,7 +113,7 @@ static bool replace(struct launch_job *job, const struct launch_node *n, int sig
 static bool is_replaceable(const struct launch_job *job, const struct launch_node *n)
 {
 	/* Acquire: pairs with PE 0's release: it ends the job now, as it was asked to. */
-	return job->o.replace && job->phase == LAUNCH_RUNNING && !n->left &&
+	return job->o.replace && !job->o.delegate && job->phase == LAUNCH_RUNNING && !n->left &&
 	       !atomic_load_explicit(&job->images.page->talk.leaves, memory_order_acquire);
 }
 
@@ -213,6 +213,10 @@ void launch_replace_reaped(struct launch_job *job)
 	struct image_page *page = job->images.page;
 
 	forget(job);
+	if (job->o.again) {
+		launch_again_reaped(job);
+		return;
+	}
 	/* Relaxed: the nodes are made after it. */
 	atomic_fetch_add_explicit(&page->restarts, 1, memory_order_relaxed);
 	if (image_memory_committed(&job->images, NULL) && setenv("CK_RESTART", "memory", true))

@@ -11,6 +11,7 @@
 #include "../runtime/machine/tools/one_line.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,11 +62,20 @@ static int find_whole(const char *dir, char folder[IMAGE_PATH])
 	return -1;
 }
 
+/** All nodes get the name of the checkpoint itself. A link may lead to another one by the time that
+ * the last of them follows it. */
+static void set_restart(const char *folder, const char *given)
+{
+	char path[PATH_MAX];
+
+	if (setenv("CK_RESTART", realpath(folder, path) ? path : given, true))
+		launch_must_have(NULL, "the nodes' environment");
+}
+
 int launch_restart(const struct launch_options *o)
 {
 	struct image_why why = { "" };
 	char folder[IMAGE_PATH];
-	const char *from = o->restart;
 
 	if (!o->restart)
 		return -1;
@@ -80,9 +90,7 @@ int launch_restart(const struct launch_options *o)
 
 		if (wrong >= 0)
 			return wrong;
-		from = folder;
 	}
-	if (setenv("CK_RESTART", from, true))
-		launch_must_have(NULL, "the nodes' environment");
+	set_restart(folder, o->restart);
 	return -1;
 }

@@ -15,6 +15,7 @@
 #include "base/frames.h"
 #include "base/cmi_alloc.h"
 #include "base/cmi_env.h"
+#include "base/cmi_note.h"
 #include "exchange.h"
 #include "base/die.h"
 #include "alive/fault.h"
@@ -159,6 +160,7 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	if (!o->net) /* signals belong to the process: not if it has several nodes */
 		fault_let_signals_end_us();
 	frames_check_wish();
+	cmi_note_open();
 	m->client = *client;
 	m->host_watches = host_watches;
 	meet_open(m);
@@ -236,6 +238,7 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 		return rc;
 	HOST_WATCHES(m, started, m);
 	share_connect(m);
+	cmi_note_met(m->job.node);
 	return 0;
 }
 

@@ -130,7 +130,5 @@ for bad in 0 -1 x ""; do
 	run --replace "$bad" true
 	fact "--replace '$bad' is refused" says 2 1 "replace needs a number"
 done
-run --replace 1 --hosts a,b -n 2 --launcher mpirun true
-fact "--replace is refused for several hosts" says 2 1 "replace is for a job on one host|no mpirun"
 echo "$facts facts, $failed failed"
 exit $((failed > 0))

@@ -15,7 +15,7 @@ HOSTILE = ["x", "-5", "4 4", " 4", "4 ", "1.5", "1e3", "0x", "5KK", "4K4", "K", 
 ANY_TEXT = {"CK_HOST_ID", "CK_TRACE", "CK_LB_DUMP"}
 SETTINGS = {"CK_UCX_DIR": {"CK_BOOT": "alone", "CK_MACHINE": "ucx", "CK_SHARE": "0", "UCX_TLS": "posix,self"}}
 FRACTIONS = {"CK_LB_TOLERANCE"}  # those take 1.5
-ALONE_ONLY = {"CK_GAUGES", "CK_IMAGES", "CK_PES", "CK_UCX_DIR"}  # ckrun sets them
+ALONE_ONLY = {"CK_GAUGES", "CK_IMAGES", "CK_NOTES", "CK_PES", "CK_UCX_DIR"}  # ckrun sets them
 
 
 def variables():

@@ -11,6 +11,7 @@
  */
 #include "save_int.h"
 #include "../../machine/base/cmi_alloc.h"
+#include "../../machine/base/cmi_note.h"
 #include "../../image/image_file.h"
 #include "../../image/image_folder.h"
 #include "../../image/image_task.h"
@@ -114,7 +115,7 @@ void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence)
 	if (strcmp(d->dir, dir)) {
 		image_folder_close(&d->folder);
 		snprintf(d->dir, sizeof d->dir, "%s", dir);
-		d->folder = (struct image_folder){ .dir = d->dir, .job = "",
+		d->folder = (struct image_folder){ .dir = d->dir, .job = cmi_note_job(),
 						  .keep = save_node_of(pe->node)->when.keep };
 	}
 	d->sequence = sequence;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmi.h"
+#include "../base/cmi_note.h"
 #include "../base/die.h"
 #include "../base/job.h"
 #include "process.h"
@@ -82,6 +83,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		return;
 	}
 	die_first(job_here(), 128 + sig);
+	cmi_note_end(CMI_NOTE_FAULT, sig, NULL);
 	job_whoami(who, sizeof who);
 	if (info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS))
 		job_explain(info->si_addr, stack_pointer(context), why, sizeof why);

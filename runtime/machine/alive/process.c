@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../boot/boot.h"
+#include "../base/cmi_note.h"
 #include "../base/die.h"
 #include "fault.h"
 #include "../base/job.h"
@@ -86,6 +87,7 @@ static void on_exit_called(int status, void *unused)
 	snprintf(line, sizeof line, "chard: %s: exit(%d) before the job's end; %s", who, status,
 		 instead(m));
 	die_say(m, code, true, line);
+	cmi_note_end(CMI_NOTE_ABORT, code, NULL);
 	flush_streams(code);
 	die_here(m, code);
 }
@@ -101,6 +103,7 @@ static void on_quick_exit(void)
 	job_whoami(who, sizeof who);
 	snprintf(line, sizeof line, "chard: %s: quick_exit before the job's end; %s", who, instead(m));
 	die_say(m, 1, true, line);
+	cmi_note_end(CMI_NOTE_ABORT, 1, NULL);
 	die_here(m, 1);
 }
 

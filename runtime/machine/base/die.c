@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmi_alloc.h"
+#include "cmi_note.h"
 #include "frames.h"
 #include "job.h"
 #include "machine_int.h"
@@ -206,9 +207,11 @@ void die_say(struct cmi *m, int code, bool backtrace, const char *line)
 void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why)
 {
 	die_say(m, code, backtrace, why);
+	cmi_note_end(CMI_NOTE_ABORT, code, NULL);
 	end_job(m, code);
 }
 
+/* Not noted: mostly another node has died, and this one misses it. */
 _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 {
 	char line[512] = "chard: ";
@@ -218,7 +221,8 @@ _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(line + used, sizeof line - used, format, ap);
 	va_end(ap);
-	cmi_abort(m, 1, false, line);
+	die_say(m, 1, false, line);
+	end_job(m, 1);
 }
 
 /* For programs, which report how to fix it. snprintf of numbers and strings allocates nothing. */
@@ -254,6 +258,7 @@ void die_trace(struct cmi *m, const char *line, void *context)
 void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context)
 {
 	die_first(m, code);
+	cmi_note_end(CMI_NOTE_ABORT, code, NULL);
 	die_trace(m, line, context);
 	die_here(m, code);
 }

@@ -8,7 +8,8 @@
 
 struct cmi;
 
-/** cmi_abort with a formatted reason and exit code 1. */
+/** Like cmi_abort, with a formatted reason and exit code 1; but it is no end that the program has
+ * decided (cmi_note.h). */
 _Noreturn void machine_die(struct cmi *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

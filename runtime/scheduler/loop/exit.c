@@ -13,6 +13,7 @@
  * a host program is late to call CkFinalize; then the PE sleeps in between.
  */
 #include "loop.h"
+#include "../../machine/base/cmi_note.h"
 
 #include <sched.h>
 
@@ -166,6 +167,7 @@ void exit_drain(struct pe *pe)
 void csd_exit(struct pe *pe, int code)
 {
 	note_code(pe->node, code);
+	cmi_note_end(CMI_NOTE_EXIT, code, NULL);
 	for (int i = 0; i < pe->node->n_layers; i++)
 		if (pe->node->layers[i]->exiting)
 			pe->node->layers[i]->exiting(pe);

@@ -23,6 +23,7 @@
 #include "../../tools/clock.h"
 #include "../../base/cmi_alloc.h"
 #include "../../base/cmi_env.h"
+#include "../../base/cmi_note.h"
 #include "../../start/host_names.h"
 #include "../../base/die.h"
 #include "machine_int.h"
@@ -329,6 +330,7 @@ static void wait_for_reader(void)
 static _Noreturn void pulse_end_job(struct pulse *p, const struct peer *peer, int rail, bool others)
 {
 	say_lost(p, peer, rail, others);
+	cmi_note_end(CMI_NOTE_LOST, peer->node, host_name(p->m, peer->node));
 	wait_for_reader();
 	follow(p, peer->node);
 }

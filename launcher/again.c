@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * again.c: --replace for a job on several hosts. Another launcher has started the nodes, and ends
+ * all of them when one dies. ckrun then runs that launcher's line again, with CK_RESTART naming the
+ * newest checkpoint on disk.
+ *
+ * The launcher's exit code does not say whether a node has died: srun ends with 137 after CkAbort,
+ * too. So the nodes note on disk what the program decides (runtime/machine/base/cmi_note.h), in a
+ * folder beside the checkpoints. A launcher that fails without such a note, after the nodes have
+ * met, has lost a node. Before their first meeting it is the launcher that fails, and to try again
+ * is no use; nor if it fails several times in a row.
+ *
+ * A host from which no sign of life comes is left out of the next line, if the others have room.
+ * The launcher waits for it, perhaps for ever (mpirun), so ckrun ends the launcher then; the other
+ * nodes have ended by themselves.
+ */
+#include "launch.h"
+#include "../runtime/image/image_folder.h"
+#include "../runtime/image/image_set.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	AT_ONCE_MS = 1000,    /* as in replace.c */
+	LOOK_MS = 300,        /* between two looks at the folder, which may lie on another host */
+	ENDS_MS = 1500,       /* in which a launcher may notice itself that it has lost a host */
+	KILL_MS = 3000,       /* and then end, when it is told to */
+	UNMET_MOST = 3,       /* starts in a row in which the nodes may fail to meet */
+	HOST = 256,
+};
+
+struct launch_again {
+	char dir[IMAGE_PATH];        /* of the job's checkpoints */
+	char notes[IMAGE_PATH + 64]; /* the folder of the notes */
+	int n;                       /* of this start, from 1 */
+	uint64_t found;              /* the newest checkpoint before the first start: another job's */
+	char **lost;                 /* the hosts that are left out: n_lost names */
+	int n_lost;
+	int64_t look_ms;             /* the time of the next look at the note */
+	int64_t lost_ms;             /* when a host was noted lost; 0: none, since this start */
+	int n_unmet;                 /* starts in a row in which the nodes have not met */
+	int told;                    /* the signal that has been sent to the launcher because of it; 0 */
+};
+
+/** What the nodes have noted. */
+struct note {
+	enum { NOTHING, DECIDED, FAULT, LOST } kind;
+	int number, node;
+	char host[HOST];
+	long long ms;                /* since the nodes have met */
+};
+
+/* ---- before the first start ---------------------------------------------------------------- */
+
+/** The folder of CK_CHECKPOINT=DIR,EVERY. */
+static bool dir_of_checkpoints(char *dir, size_t cap)
+{
+	const char *text = getenv("CK_CHECKPOINT");
+	const int n = text ? (int)strcspn(text, ",") : 0;
+
+	if (!n || (n == 6 && !strncmp(text, "memory", 6)))
+		return false;
+	return snprintf(dir, cap, "%.*s", n, text) < (int)cap;
+}
+
+/** The folder of --restart, unless it is one checkpoint. */
+static bool dir_of_restart(const struct launch_options *o, char *dir, size_t cap)
+{
+	char manifest[IMAGE_PATH + 16];
+
+	if (!o->restart || snprintf(dir, cap, "%s", o->restart) >= (int)cap)
+		return false;
+	snprintf(manifest, sizeof(manifest), "%s/MANIFEST", dir);
+	return access(manifest, F_OK) != 0;
+}
+
+/** Make a folder for the notes that no other job has, which all hosts see. */
+static bool make_notes(struct launch_again *a)
+{
+	char host[65] = "";
+
+	if (mkdir(a->dir, 0777) && errno != EEXIST)
+		return false;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(a->notes, sizeof(a->notes), "%s/.ckrun-%s-%d-XXXXXX", a->dir, host, (int)getpid());
+	return mkdtemp(a->notes) && !chmod(a->notes, 0755);
+}
+
+static void name_notes(struct launch_again *a)
+{
+	char path[sizeof(a->notes) + 16];
+
+	snprintf(path, sizeof(path), "%s/%d", a->notes, ++a->n);
+	if (setenv("CK_NOTES", path, true))
+		launch_must_have(NULL, "the nodes' environment");
+}
+
+int launch_again_start(struct launch_options *o)
+{
+	struct launch_again *a;
+
+	if (!o->replace)
+		return -1;
+	a = o->again = launch_must_have(calloc(1, sizeof(*a)), "--replace");
+	if (!dir_of_checkpoints(a->dir, sizeof(a->dir)) && !dir_of_restart(o, a->dir, sizeof(a->dir)))
+		return launch_wrong("--replace on several hosts needs checkpoints on disk: set "
+				    "CK_CHECKPOINT=DIR,60s, or give --restart-if-any DIR if the program saves "
+				    "itself in DIR");
+	if (!make_notes(a)) {
+		launch_wrong("--replace: cannot make a folder in %s: %s", a->dir, strerror(errno));
+		a->notes[0] = '\0';
+		return 1;
+	}
+	a->found = image_folder_newest(a->dir);
+	name_notes(a);
+	return -1;
+}
+
+/* ---- what the nodes have noted ---------------------------------------------------------------- */
+
+static char *note_path(const struct launch_again *a, const char *behind, char *path, size_t cap)
+{
+	snprintf(path, cap, "%s/%d%s", a->notes, a->n, behind);
+	return path;
+}
+
+static bool have_met(const struct launch_again *a)
+{
+	char path[sizeof(a->notes) + 16];
+
+	return access(note_path(a, ".met", path, sizeof(path)), F_OK) == 0;
+}
+
+/** A line that is not whole is none. */
+static struct note read_note(const struct launch_again *a)
+{
+	struct note n = { .kind = NOTHING };
+	char path[sizeof(a->notes) + 16], line[512] = "", word[16];
+	FILE *f = fopen(note_path(a, "", path, sizeof(path)), "re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	if (sscanf(line, "%15s %d %d %255s %lld", word, &n.number, &n.node, n.host, &n.ms) != 5)
+		return n;
+	n.kind = !strcmp(word, "fault") ? FAULT : !strcmp(word, "lost") ? LOST : DECIDED;
+	return n;
+}
+
+static void remove_notes(const struct launch_again *a)
+{
+	char path[sizeof(a->notes) + 16];
+
+	unlink(note_path(a, "", path, sizeof(path)));
+	unlink(note_path(a, ".met", path, sizeof(path)));
+}
+
+void launch_again_end(struct launch_options *o)
+{
+	struct launch_again *a = o->again;
+
+	if (!a)
+		return;
+	if (a->notes[0]) {
+		remove_notes(a);
+		rmdir(a->notes);
+	}
+	while (a->n_lost)
+		free(a->lost[--a->n_lost]);
+	free(a->lost);
+	free(a);
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------ */
+
+/** Whether both are names of one host: one of them may lack the domain. */
+static bool same_host(const char *a, const char *b)
+{
+	const size_t n = strcspn(a, "."), m = strcspn(b, ".");
+
+	return !strcmp(a, b) || (n == m && !strncmp(a, b, n) && (!a[n] || !b[m]));
+}
+
+bool launch_again_lost(const struct launch_options *o, const char *host)
+{
+	for (int i = 0; o->again && i < o->again->n_lost; i++)
+		if (same_host(o->again->lost[i], host))
+			return true;
+	return false;
+}
+
+const char *launch_again_lost_name(const struct launch_options *o, int i)
+{
+	return o->again && i < o->again->n_lost ? o->again->lost[i] : NULL;
+}
+
+/** Leave the host out. Whether the others have room for the job. */
+static bool leave_out(struct launch_job *job, const char *host)
+{
+	struct launch_again *a = job->o.again;
+
+	a->lost = launch_must_have(realloc(a->lost, (size_t)(a->n_lost + 1) * sizeof(*a->lost)), "hosts");
+	a->lost[a->n_lost++] = launch_must_have(strdup(host), "hosts");
+	return launch_delegate_fits(&job->o);
+}
+
+/* ---- a death ---------------------------------------------------------------------------------- */
+
+/** The newest checkpoint that this job has written; 0: none. */
+static uint64_t saved(const struct launch_again *a)
+{
+	const uint64_t newest = image_folder_newest(a->dir);
+
+	return newest > a->found ? newest : 0;
+}
+
+static const char *where_from(const struct launch_job *job, char *text, size_t cap)
+{
+	const unsigned long long newest = saved(job->o.again);
+
+	if (newest)
+		snprintf(text, cap, "checkpoint %llu", newest);
+	else
+		snprintf(text, cap, "%s", job->first_restart ? job->first_restart : "the beginning");
+	return text;
+}
+
+static bool dies_again(struct launch_job *job, const struct note *n)
+{
+	const bool fault = n->kind == FAULT;
+	const bool again = fault && job->faulted && job->saved_at_death == saved(job->o.again) &&
+			   n->ms < AT_ONCE_MS;
+
+	job->faulted = fault;
+	job->saved_at_death = saved(job->o.again);
+	return again;
+}
+
+/** What has become of the job, for the line. */
+static void describe(const struct launch_job *job, const struct note *n, const siginfo_t *how, char *text,
+		     size_t cap)
+{
+	char from[300];
+	int used;
+
+	if (n->kind == FAULT)
+		used = snprintf(text, cap, "node %d on %s ended by signal %d (%s)", n->node, n->host,
+				n->number, strsignal(n->number));
+	else if (n->kind == LOST)
+		used = snprintf(text, cap, "node %d is lost, and with it its host %s", n->number, n->host);
+	else
+		used = snprintf(text, cap, "a node has died (%s ended with exit code %d)",
+				job->o.delegate, how->si_status);
+	snprintf(text + used, cap - (size_t)used, "; starting again%s from %s (%d of %d)",
+		 n->kind == LOST ? " without it," : "", where_from(job, from, sizeof(from)),
+		 job->n_replaced, job->o.replace);
+}
+
+/** There is no way to go on. */
+static bool end_again(struct launch_job *job, const struct note *n)
+{
+	if (dies_again(job, n))
+		launch_job_end(job, 128 + n->number, 0, NULL,
+			       "node %d on %s ended by signal %d (%s), again at once, and nothing was saved "
+			       "in between; the job is ended", n->node, n->host, n->number,
+			       strsignal(n->number));
+	else if (n->kind == LOST && job->n_replaced < job->o.replace && !leave_out(job, n->host))
+		launch_job_end(job, 1, 0, NULL,
+			       "host %s is lost, and the others have no room for its nodes; the job is ended",
+			       n->host);
+	return job->phase != LAUNCH_RUNNING;
+}
+
+/** Whether the launcher has lost a node, and has not failed itself. */
+static bool is_death(const struct launch_job *job, const struct note *n, const siginfo_t *how)
+{
+	if (!job->o.again || job->phase != LAUNCH_RUNNING)
+		return false;
+	if (n->kind == LOST)
+		return true;
+	if (how->si_code != CLD_EXITED || !how->si_status)
+		return false;
+	return n->kind != DECIDED && job->o.again->n_unmet < (job->n_replaced ? UNMET_MOST : 1);
+}
+
+bool launch_again_dead(struct launch_job *job, const siginfo_t *how)
+{
+	struct note n = { .kind = NOTHING };
+	char text[800];
+
+	if (job->o.again) {
+		n = read_note(job->o.again);
+		job->o.again->n_unmet = have_met(job->o.again) ? 0 : job->o.again->n_unmet + 1;
+	}
+	if (!is_death(job, &n, how))
+		return false;
+	if (end_again(job, &n))
+		return true;
+	if (job->n_replaced >= job->o.replace)
+		return false;
+	job->n_replaced++;
+	job->phase = LAUNCH_REPLACING;
+	describe(job, &n, how, text, sizeof(text));
+	launch_say(job, "%s", text);
+	return true;
+}
+
+static void tell(struct launch_job *job, int sig)
+{
+	if (job->o.again->told == sig)
+		return;
+	job->o.again->told = sig;
+	launch_signal_nodes(job, sig);
+}
+
+int launch_again_turn(struct launch_job *job, int timeout_ms)
+{
+	struct launch_again *a = job->o.again;
+	const int64_t now = launch_now_ms();
+
+	if (!a || job->phase != LAUNCH_RUNNING)
+		return timeout_ms;
+	if (now >= a->look_ms) {
+		a->look_ms = now + LOOK_MS;
+		if (!a->lost_ms && read_note(a).kind == LOST)
+			a->lost_ms = now;
+		if (a->lost_ms && now - a->lost_ms >= ENDS_MS)
+			tell(job, now - a->lost_ms >= ENDS_MS + KILL_MS ? SIGKILL : SIGTERM);
+	}
+	return timeout_ms < 0 || timeout_ms > LOOK_MS ? LOOK_MS : timeout_ms;
+}
+
+/* All nodes read the same checkpoint: its own name does not change, as `latest` does. */
+void launch_again_reaped(struct launch_job *job)
+{
+	struct launch_again *a = job->o.again;
+	const uint64_t newest = saved(a);
+	char path[IMAGE_PATH];
+
+	remove_notes(a);
+	name_notes(a);
+	a->lost_ms = a->told = 0;
+	if (newest && setenv("CK_RESTART", image_folder_path(path, a->dir, newest), true))
+		launch_must_have(NULL, "the nodes' environment");
+	if (launch_delegate_again(&job->o) >= 0) {
+		launch_job_end(job, 1, 0, NULL, "the launcher cannot be called again; the job is ended");
+		return;
+	}
+	job->nodes[0].launcher = job->o.argv[0];
+	if (job->o.verbose)
+		launch_delegate_say(job);
+	launch_shells_start(job);
+	job->phase = LAUNCH_RUNNING;
+	launch_spawn_nodes(job);
+}

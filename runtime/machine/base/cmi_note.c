@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmi_note.c: see cmi_note.h. The state is the process's, like the variable. */
+#include "cmi_note.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../cmi.h"
+#include "../tools/clock.h"
+#include "cmi_env.h"
+
+static struct {
+	char path[PATH_MAX];      /* absolute; "": nothing is noted */
+	char job[NAME_MAX + 1];
+	char host[256];
+	/* Written once, and read by any thread that ends the job. Relaxed: a thread that does not see
+	 * them yet notes nothing, as before the meeting. */
+	_Atomic uint64_t met_ns;  /* 0: not yet */
+	atomic_int node;
+} note;
+
+/* Absolute: the program may change its directory. */
+static void take_path(const char *text)
+{
+	char here[PATH_MAX];
+	int n;
+
+	if (text[0] == '/' || !getcwd(here, sizeof here))
+		here[0] = 0;
+	n = snprintf(note.path, sizeof note.path, "%s%s%s", here, here[0] ? "/" : "", text);
+	if (n >= (int)(sizeof note.path - sizeof ".met"))
+		note.path[0] = 0;
+}
+
+/* The folder's name. False: there is no such folder. */
+static bool take_job(void)
+{
+	char *last = strrchr(note.path, '/'), *first = last;
+	bool is_there;
+
+	if (!last || !last[1] || last[1 + strspn(last + 1, "0123456789")])
+		return false;
+	while (first > note.path && first[-1] != '/')
+		first--;
+	snprintf(note.job, sizeof note.job, "%.*s", (int)(last - first), first);
+	*last = 0;
+	is_there = access(note.path, W_OK | X_OK) == 0;
+	*last = '/';
+	return is_there;
+}
+
+/* The variable is not for the node's children. */
+void cmi_note_open(void)
+{
+	const char *text = cmi_env_text("CK_NOTES");
+
+	if (!text)
+		return;
+	take_path(text);
+	if (!strchr(text, '/') || !take_job())
+		cmi_env_refuse("CK_NOTES", text, "set by ckrun only: a folder that all hosts see, and a number");
+	gethostname(note.host, sizeof note.host - 1);
+	unsetenv("CK_NOTES");
+}
+
+static void make_file(const char *path, const char *text, size_t bytes)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return;
+	if (bytes && write(fd, text, bytes) < 0)
+		unlink(path); /* no note is better than half of one */
+	close(fd);
+}
+
+void cmi_note_met(int node)
+{
+	char path[PATH_MAX + sizeof ".met"];
+
+	if (!note.path[0])
+		return;
+	atomic_store_explicit(&note.node, node, memory_order_relaxed);
+	atomic_store_explicit(&note.met_ns, machine_now_ns(), memory_order_relaxed);
+	snprintf(path, sizeof path, "%s.met", note.path);
+	if (node == 0)
+		make_file(path, "", 0);
+}
+
+void cmi_note_end(enum cmi_note kind, int number, const char *host)
+{
+	static const char *const kinds[] = { "exit", "abort", "fault", "lost" };
+	const uint64_t met_ns = atomic_load_explicit(&note.met_ns, memory_order_relaxed);
+	char line[400];
+	int n;
+
+	if (!met_ns || cmi_in_child())
+		return;
+	n = snprintf(line, sizeof line, "%s %d %d %s %llu\n", kinds[kind], number,
+		     atomic_load_explicit(&note.node, memory_order_relaxed), host ? host : note.host,
+		     (unsigned long long)(machine_now_ns() - met_ns) / 1000000);
+	make_file(note.path, line, (size_t)n);
+}
+
+const char *cmi_note_job(void)
+{
+	return note.job;
+}

@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# again.sh BUILD: ckrun --replace on several hosts: what nodes note of their end, and what ckrun does when the launcher
+# ends, which is a script here. Jobs by real launchers are tests/rig/again.py's. FAIL_FAST=1 ends at the first fact that
+# does not hold.
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd) || exit 2
+ckrun=$build/bin/ckrun programs=$build/tests/programs
+dir=$(mktemp -d) || exit 1
+: "${dir:?}"
+trap 'rm -rf "$dir"' EXIT
+unset "${!PMI@}" "${!OMPI@}" "${!CK_@}" "${!SLURM@}" "${!LSB_@}" PBS_NODEFILE
+. "$here/facts.sh"
+cd "$dir" || exit 1
+
+# ---- the notes of a node ------------------------------------------------------------------
+notes() { # program...: what it notes
+	rm -rf notes
+	mkdir notes
+	CK_NOTES=notes/1 outcome timeout -k 1 30 "$@" </dev/null
+	noted=$(cat notes/1 2>/dev/null)
+}
+has_met() { [ -e notes/1.met ]; }
+is_noted() { [[ $noted =~ ^$1\ 0\ $(hostname)\ [0-9]+$ ]] && has_met; }
+notes "$programs/ends" exit 0
+fact "CkExit's code is noted" is_noted "exit 7"
+notes "$programs/broadcast"
+fact "CkExit without one, too" is_noted "exit 0"
+notes "$programs/ends" abort 0
+fact "CkAbort is noted" is_noted "abort 1"
+notes "$programs/ends" crash 0
+fact "a fault is noted" is_noted "fault 11"
+notes env CK_WATCHDOG=1 "$programs/ends" sleep 0
+fact "the watchdog is noted" is_noted "(abort|exit) 125"
+notes "$programs/leaves" exit 0 3
+fact "exit in a handler is noted" is_noted "abort 3"
+rm -rf notes
+mkdir notes
+CK_WATCHDOG=0 CK_NOTES=notes/1 "$programs/ends" sleep >out 2>err </dev/null &
+until grep -qs '^pid' out; do sleep 0.02; done
+{ kill -9 $!; wait $!; } 2>/dev/null
+noted=$(cat notes/1 2>/dev/null)
+fact "a node that is killed notes nothing" eval '[ -z "$noted" ] && has_met'
+notes env CK_PES=x "$programs/ends" exit 0
+fact "nor does one that has not met the others" [ -z "$(ls notes)" ]
+: >notes/2
+CK_NOTES=notes/2 outcome "$programs/ends" exit 0
+fact "the first note counts" [ -e notes/2.met -a ! -s notes/2 ]
+
+# ---- the launcher ---------------------------------------------------------------------------
+# In its n-th start it does what the file do.n says, in a shell; without one it ends well.
+mkdir bin
+cat >bin/mpiexec.hydra <<'END'
+#!/bin/bash
+cd "${0%/*}/.." || exit 99
+n=$(($(cat starts 2>/dev/null) + 1))
+echo $n >starts
+echo "start $n: ${0##*/} $* from ${CK_RESTART-nothing}"
+echo "$CK_NOTES" >>names
+met() { : >"$CK_NOTES.met"; }
+note() { met; echo "$*" >"$CK_NOTES"; }
+save() { mkdir -p "ck/ck-00000$1"; : >"ck/ck-00000$1/MANIFEST"; }
+[ ! -e "do.$n" ] || . "./do.$n"
+exit 0
+END
+chmod +x bin/mpiexec.hydra
+ln -s mpiexec.hydra bin/srun
+job() { # what the starts do... -- ckrun's arguments
+	local n=0
+	rm -rf do.* starts names ck
+	[ -z "$before" ] || eval "$before"
+	while [ "$1" != -- ]; do
+		echo "$1" >"do.$((n += 1))"
+		shift
+	done
+	shift
+	outcome env PATH="$dir/bin:$PATH" CK_CHECKPOINT="$dir/ck,1m" timeout -k 1 30 "$ckrun" --replace 2 "$@" prog </dev/null
+}
+nothing_left() { [ -z "$(ls -A ck | grep '^\.')" ]; }
+starts() { [ "$rc" = "$1" ] && [ "$(cat starts)" = "$2" ] && nothing_left; }
+says() { [ "$(grep -Ec "^ckrun: .*$1" err)" = 1 ]; }
+line() { grep -qx "start $1: $2" out; } # number, the rest
+where="--hosts a,b"
+hydra='mpiexec.hydra -hosts a:1 -n 1 prog'
+
+before=
+job 'met; exit 137' -- $where
+fact "a launcher that fails has lost a node" eval 'starts 0 2 && says "a node has died .hydra ended with exit code 137.; starting again from the beginning .1 of 2."'
+fact "its line is run again" line 2 "$hydra from nothing"
+fact "each start has a note of its own" [ "$(sort -u names | wc -l)" = 2 ]
+job 'exit 1' -- $where
+fact "not if the nodes have not met" starts 1 1
+job 'met; exit 137' 'exit 1' -- $where
+fact "after a death they may fail to meet" starts 0 3
+job 'met; exit 9' 'met; exit 9' 'met; exit 9' -- $where
+fact "deaths are counted" eval 'starts 9 3 && says "the job is ended"'
+for kind in "exit 7" "exit 0" "abort 1" "abort 125"; do
+	job "note $kind 0 a 10; exit 137" -- $where
+	fact "what the program decides is no death: $kind" starts 137 1
+done
+job 'met; : >"$CK_NOTES"; exit 9' -- $where
+fact "a note that is not whole is none" starts 0 2
+job 'note fault 11 1 b 10; exit 1' 'note fault 11 1 b 10; exit 1' -- $where
+fact "a fault that comes back at once is given up" \
+	eval 'starts 139 2 && says "node 1 on b ended by signal 11 .*, again at once, and nothing was saved in between"'
+job 'note fault 11 1 b 10; exit 1' 'note fault 6 0 a 5000; exit 1' -- $where
+fact "one that comes later is not" eval 'starts 0 3 && says "node 0 on a ended by signal 6"'
+job 'note fault 11 1 b 10; exit 1' 'save 1; note fault 11 0 a 10; exit 1' -- $where
+fact "nor one after a checkpoint" starts 0 3
+job 'met; kill -9 $$' -- $where
+fact "a launcher that is killed itself ends the job" starts 137 1
+job 'met; sleep 100' -- $where --timeout 0.3
+fact "--timeout ends it" starts 124 1
+
+# ---- checkpoints --------------------------------------------------------------------------
+job 'save 1; save 2; met; exit 9' -- $where
+fact "from the newest checkpoint, by its own name" eval 'line 2 "$hydra from $dir/ck/ck-000002" && says "from checkpoint 2 .1 of 2."'
+before='mkdir -p ck/ck-000004; : >ck/ck-000004/MANIFEST'
+job 'met; exit 9' 'save 5; met; exit 9' -- $where
+fact "not from one that another job has left there" line 2 "$hydra from nothing"
+fact "but from one that is newer" line 3 "$hydra from $dir/ck/ck-000005"
+job 'met; exit 9' -- $where --restart "$dir/ck"
+fact "--restart's is that of the next start, too" eval 'line 1 "$hydra from $dir/ck/ck-000004" && line 2 "$hydra from $dir/ck/ck-000004"'
+before=
+refused() { [ "$rc" = "$1" ] && says "$2" && [ ! -e starts ]; }
+job -- $where --env CK_CHECKPOINT=memory,10s
+fact "checkpoints in memory are refused" refused 2 "needs checkpoints on disk"
+job -- $where --env CK_CHECKPOINT=
+fact "and no checkpoints at all" refused 2 "needs checkpoints on disk"
+job -- $where --env CK_CHECKPOINT= --restart-if-any "$dir/ck"
+fact "--restart-if-any names the folder, too" starts 0 1
+job -- $where --env CK_CHECKPOINT="$dir/no/folder,1m"
+fact "a folder that cannot be made is refused" refused 1 "cannot make a folder in $dir/no/folder: No such file"
+
+# ---- lost hosts ---------------------------------------------------------------------------
+where="--hosts a:1,b.x:1,c:1 -n 2"
+job 'note lost 1 0 b 10; exit 1' -- $where
+fact "a lost host is left out, whatever its domain" eval 'line 2 "mpiexec.hydra -hosts a:1,c:1 -n 2 prog from nothing" &&
+	says "node 1 is lost, and with it its host b; starting again without it, from the beginning .1 of 2.$"'
+job 'note lost 1 0 b 10; exit 1' 'note lost 1 0 c 10; exit 1' -- $where
+fact "if the others have no room the job ends" eval 'starts 1 2 && says "host c is lost, and the others have no room for its nodes"'
+job 'note lost 1 0 d 10; exit 1' -- $where
+fact "so it does if nobody knows the host" starts 1 1
+job 'note lost 1 0 b 10; exit 1' -- --hosts a,b,c -n 3
+fact "hosts without numbers of slots have room" line 2 "mpiexec.hydra -hosts a:2,c:1 -n 3 prog from nothing"
+job 'note lost 1 0 b 10; trap "exit 0" TERM; while :; do sleep 0.1; done' -- $where
+fact "a launcher that waits for a lost host is ended" starts 0 2
+job 'note lost 1 0 b 10; trap "" TERM; exec sleep 100' -- $where
+fact "and killed, if it does not end" starts 0 2
+srun='srun --mpi=pmi2 --kill-on-bad-exit=1 --export=ALL --cpu-bind=none --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --distribution=block'
+job 'note lost 1 0 b 10; exit 1' -- $where --launcher srun
+fact "srun, by names" line 2 "$srun --nodelist=a,c --overlap --exclude=b prog from nothing"
+in_slurm() { SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=$1 job "${@:2}"; }
+in_slurm 4 'note lost 1 0 b 10; exit 1' 'note lost 1 0 c 10; exit 1' -- -n 2
+fact "srun in its allocation" line 3 "$srun --overlap --exclude=b,c prog from nothing"
+in_slurm 2 'note lost 1 0 b 10; exit 1' -- -n 2
+fact "which must have another host" starts 1 1
+echo "$facts facts, $failed failed"
+exit $((failed > 0))

@@ -1,0 +1,411 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ckrun --replace on several hosts: nodes are killed, crash or are lost with their host, and the job goes on from disk.
+
+    tests/rig/again.py [-b build folder] [--kills N] [--launcher WORD] [--seed N] [trial ...]
+
+The hosts are namespaces, the launchers real ones. What must come out is what an undisturbed job prints; ends that the
+program decides stay ends. One line per trial and launcher, "ok", "FAIL" or "skip".
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import rig  # noqa: E402
+
+PATIENCE_S = 40
+ROUNDS, SAVE_AT = '1500', '100'
+AGAIN = r'^ckrun: .*; starting again'
+
+
+class Failed(Exception):
+    pass
+
+
+def require(holds, what):
+    if not holds:
+        raise Failed(what)
+
+
+class Site:
+    """The hosts, and what jobs on them need."""
+
+    def __init__(self, folder, options):
+        self.hosts = rig.Rig(3, folder, build=options.build)
+        self.folder, self.options = folder, options
+        self.dir = f'{folder}/ck'
+        self.agent = f'{folder}/agent'
+        self.random = random.Random(options.seed)
+        self.slurm = None
+        self.want = {}
+
+    def environment(self, launcher):
+        # Not CHARD_TEST: nodes are looked for by their host.
+        env = {name: text for name, text in os.environ.items() if not name.startswith(('CK_', 'SLURM', 'OMPI', 'TMPDIR'))}
+        env |= {'CK_PEER_TIMEOUT': '2', 'HYDRA_LAUNCHER': 'rsh', 'HYDRA_LAUNCHER_EXEC': self.agent,
+                'OMPI_MCA_plm': 'rsh', 'OMPI_MCA_plm_rsh_agent': self.agent, 'OMPI_MCA_rmaps_base_oversubscribe': '1',
+                'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1'}
+        if launcher == 'srun':
+            self.slurm = self.slurm or rig.Slurm(self.hosts)
+            env['SLURM_CONF'] = self.slurm.conf
+        return env
+
+    def undisturbed(self, words):
+        """The last line of the job on one host."""
+        if words not in self.want:
+            shutil.rmtree(self.dir, ignore_errors=True)
+            done = self.hosts.run(1, [f'{self.options.build}/bin/ckrun', '-n', '2', *words], text=True,
+                                  stdout=subprocess.PIPE, check=True)
+            self.want[words] = done.stdout.splitlines()[-1]
+            shutil.rmtree(self.dir)
+        return self.want[words]
+
+
+class Job:
+    """A job that a trial starts."""
+
+    def __init__(self, site, launcher, program=None, hosts='h1:2,h2:2', n=4, options=(), before=(), **env):
+        self.site, self.hosts, self.launcher = site, site.hosts, launcher
+        self.program = tuple(program or (f'{site.options.build}/tests/programs/saves', site.dir, ROUNDS, SAVE_AT))
+        where = ['--launcher', launcher, '--hosts', hosts] if hosts else []
+        self.out = open(f'{site.folder}/out', 'w+b')
+        self.process = self.hosts.start(
+            1, [*before, f'{site.options.build}/bin/ckrun', *where, '-n', str(n), '--replace', '5', '--timeout', '60',
+                *(options or ('--restart-if-any', site.dir)), *self.program],
+            stdout=self.out, stderr=subprocess.STDOUT, env=site.environment(launcher) | env)
+
+    def text(self):
+        with open(self.out.name, encoding='utf-8', errors='replace') as file:
+            return file.read()
+
+    def count(self, pattern):
+        return len(re.findall(pattern, self.text(), re.M))
+
+    def nodes(self, *hosts):
+        """{process: its host}"""
+        found = {}
+        for i in hosts or self.hosts.numbers():
+            for pid in self.hosts.processes(i):
+                with contextlib.suppress(OSError):
+                    if os.readlink(f'/proc/{pid}/exe') == os.path.abspath(self.program[0]):
+                        found[pid] = i
+        return found
+
+    def await_(self, condition, what):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            require(time.monotonic() < end, f'{what} did not come')
+            require(self.process.poll() is None or condition(), f'the job ended before {what}')
+            time.sleep(0.005)
+
+    def saved(self):
+        """The newest checkpoint."""
+        names = [name for name in os.listdir(self.site.dir) if re.fullmatch(r'ck-\d+', name)] \
+            if os.path.exists(self.site.dir) else []
+        return max((int(name[3:]) for name in names), default=0)
+
+    def await_saved(self, n):
+        self.await_(lambda: self.saved() >= n, f'checkpoint {n}')
+
+    def end(self):
+        try:
+            return self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise Failed(f'the job has not ended after {PATIENCE_S} s') from None
+
+    def goes_on(self, times):
+        """The job ends well, after so many deaths."""
+        code = self.end()
+        require(code == 0, f'exit code {code}')
+        require(self.text().splitlines()[-1] == self.site.undisturbed(self.program), 'its last line is another one')
+        require(self.count(AGAIN) == times, f'it has started again {self.count(AGAIN)} times, not {times}')
+        self.left_nothing()
+
+    def ends(self, codes, *patterns):
+        """The job ends, with one line of ckrun for each pattern."""
+        code = self.end()
+        require(code in codes, f'exit code {code}')
+        for pattern in patterns:
+            require(self.count(pattern) == 1, f'{self.count(pattern)} lines say {pattern}')
+        require(self.count('^ckrun: ') == len(patterns), 'ckrun says more')
+        self.left_nothing()
+
+    def left_nothing(self):
+        left = [name for name in (os.listdir(self.site.dir) if os.path.exists(self.site.dir) else ())
+                if name.startswith('.')]
+        require(not left, f'left in the folder: {left}')
+        end = time.monotonic() + 5
+        while (nodes := self.nodes(1, 3)) and time.monotonic() < end:
+            time.sleep(0.02)
+        require(not nodes, f'nodes live on: {nodes}')
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(10)
+            self.process.kill()
+            self.process.wait()
+        self.out.close()
+
+
+# ---- trials ----------------------------------------------------------------------------------------
+
+
+def kills(site, launcher):
+    """Random nodes at random moments. No node of an earlier start lives when the next one begins."""
+    job, n = Job(site, launcher), 0
+    yield job
+    job.await_saved(1)
+    while job.process.poll() is None and n < site.options.kills:
+        time.sleep(site.random.uniform(0, 0.3))
+        before = job.nodes()
+        # A node that is alone has not met the others: that it dies may look like a launcher that fails.
+        if len(before) < 4 or job.count('again after round') < n:
+            continue
+        os.kill(site.random.choice(list(before)), signal.SIGKILL)
+        n += 1
+        job.await_(lambda: job.count(AGAIN) == n, 'the next start')
+        job.await_(lambda: job.count('again after round') == n, 'the end of the restart')
+        require(not before.keys() & job.nodes().keys(), 'nodes of the earlier start are still there')
+    job.goes_on(n)
+
+
+def restart(site, launcher):
+    """What was saved under one launcher goes on under any, in any shape."""
+    words = (f'{site.options.build}/tests/programs/saves', site.dir, '250', SAVE_AT)
+    want, saved = site.undisturbed(words), f'{site.folder}/saved'
+    job = Job(site, launcher, words)
+    yield job
+    job.goes_on(0)
+    shutil.rmtree(saved, ignore_errors=True)
+    os.rename(site.dir, saved)
+    for hosts, n, ppn in ('h1:1,h2:1,h3:1', 3, 1), ('h1:2,h3:2', 4, 2), ('h2:1', 1, 1), ('h1:2,h2:2', 4, 1):
+        other = site.random.choice(site.options.installed)
+        shutil.copytree(saved, site.dir, symlinks=True)
+        job = Job(site, other, words[:1], hosts, n, ('--restart', site.dir, '--ppn', str(ppn)))
+        yield job
+        require(job.end() == 0, f'{other}, {n} PEs: exit code {job.process.returncode}')
+        require(job.count('again after round 200, from 4 PEs') == 1, f'{other}, {n} PEs: it began at the beginning')
+        require(job.text().splitlines()[-1] == want, f'{other}, {n} PEs: its last line is another one')
+        shutil.rmtree(site.dir)
+
+
+def all_at_once(site, launcher):
+    """All nodes of a host together, that of PE 0 among them."""
+    job = Job(site, launcher)
+    yield job
+    job.await_saved(1)
+    for pid in job.nodes(1):
+        os.kill(pid, signal.SIGKILL)
+    job.goes_on(1)
+
+
+def crash(site, launcher):
+    """A fault of the program that does not come back."""
+    job = Job(site, launcher, (f'{site.options.build}/tests/programs/saves', site.dir, '400', '100', '0', '-150'))
+    yield job
+    code = job.end()
+    require(code == 0, f'exit code {code}')
+    require(job.count(r'^ckrun: node \d on h\d ended by signal 11 .*; starting again from checkpoint 1 \(1 of 5\)$') == 1,
+            'ckrun does not say how the node ended')
+    job.left_nothing()
+
+
+def crashes(site, launcher):
+    """One that does."""
+    job = Job(site, launcher, (f'{site.options.build}/tests/programs/saves', site.dir, '400', '100', '0', '150'))
+    yield job
+    job.ends([139], AGAIN, r'ended by signal 11 .*, again at once, and nothing was saved in between')
+
+
+def exits(site, launcher):
+    """CkExit with a code is no death."""
+    job = Job(site, launcher, (f'{site.options.build}/tests/programs/ends', 'exit', '1'))
+    yield job
+    job.ends([7] if launcher != 'srun' else range(1, 256), 'ended with exit code')
+
+
+def aborts(site, launcher):
+    """Nor is CkAbort, whatever the launcher makes of it."""
+    job = Job(site, launcher, (f'{site.options.build}/tests/programs/ends', 'abort', '3'))
+    yield job
+    job.ends(range(1, 256), 'ended with exit code')
+
+
+def missing(site, launcher):
+    """A program that cannot be started is not tried again."""
+    job = Job(site, launcher, (f'{site.folder}/no-program',))
+    yield job
+    job.ends(range(1, 256), 'ended with exit code')
+
+
+def starts_no_more(site, launcher):
+    """A launcher that fails again and again before the nodes have met is given up."""
+    program = f'{site.folder}/saves'
+    shutil.copy(f'{site.options.build}/tests/programs/saves', program)
+    job = Job(site, launcher, (program, site.dir, ROUNDS, SAVE_AT))
+    yield job
+    job.await_saved(1)
+    victim = min(job.nodes(2))
+    os.unlink(program)
+    os.kill(victim, signal.SIGKILL)
+    job.ends(range(1, 256), r'\(1 of 5\)$', r'\(2 of 5\)$', r'\(3 of 5\)$', 'the job is ended')
+
+
+def interrupted(site, launcher):
+    """A signal to ckrun ends the job."""
+    job = Job(site, launcher)
+    yield job
+    job.await_saved(1)
+    job.process.send_signal(signal.SIGTERM)
+    job.ends([143], 'got signal 15')
+
+
+def other_job(site, launcher):
+    """Another job's checkpoints in the folder are not ours, unless --restart says so."""
+    words = (f'{site.options.build}/tests/programs/saves', site.dir, ROUNDS, SAVE_AT)
+    want = site.undisturbed(words)
+    site.hosts.run(1, [f'{site.options.build}/bin/ckrun', '-n', '1', words[0], site.dir, '300', '100'], check=True,
+                   stdout=subprocess.DEVNULL)
+    job = Job(site, launcher, (words[0], f'{site.folder}/own', *words[2:]), options=('--tag-output',),
+              CK_CHECKPOINT=f'{site.dir},1h')
+    yield job
+    job.await_(lambda: os.path.exists(f'{site.folder}/own/latest'), 'a checkpoint')
+    os.kill(min(job.nodes(2)), signal.SIGKILL)
+    code = job.end()
+    shutil.rmtree(f'{site.folder}/own', ignore_errors=True)
+    # It does not go on from there, either: ckrun does not know of that folder.
+    require(code == 0 and want in job.text() and not job.count('again after round'), f'exit code {code}')
+    require(job.count(r'starting again from the beginning') == 1, 'it did not begin at the beginning')
+    job.left_nothing()
+
+
+def lose(job, i):
+    """Cut off the host when the job has been saved."""
+    job.await_saved(1)
+    time.sleep(0.6)  # so that each node has had an answer: one that never had cannot miss it
+    job.hosts.cut(i)
+
+
+def losing(site, launcher, hosts, n_hosts):
+    """A job of two nodes that lasts longer than heartbeats need to find that a host is lost. Outside an allocation srun
+    would have to wait until Slurm gives it another one."""
+    words = (f'{site.options.build}/tests/programs/saves', site.dir, '6000', SAVE_AT)
+    if launcher == 'srun':
+        return Job(site, launcher, words, hosts='', n=2, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}'))
+    return Job(site, launcher, words, hosts=hosts, n=2)
+
+
+def spare(site, launcher):
+    """A host is lost, and there is another."""
+    job = losing(site, launcher, 'h1:1,h2:1,h3:1', 3)
+    yield job
+    lose(job, 2)
+    job.await_(lambda: job.count(AGAIN) == 1, 'the next start')
+    require(job.count(r'node 1 is lost, and with it its host h2; starting again without it, from checkpoint') == 1,
+            'ckrun does not name the host')
+    job.await_(lambda: job.nodes(3), 'a node on the third host')
+    job.goes_on(1)
+
+
+def no_spare(site, launcher):
+    """There is no other."""
+    job = losing(site, launcher, 'h1:1,h2:1', 2)
+    yield job
+    lose(job, 2)
+    job.ends([1], 'host h2 is lost, and the others have no room for its nodes')
+
+
+TRIALS = [restart, kills, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, other_job]
+# Each has hosts of its own: launchers remember a host that was lost.
+LOSSES = [spare, no_spare]
+
+
+def run(site, trial, launcher):
+    """Whether it went well."""
+    name, start = f'{trial.__name__}, {launcher}', time.monotonic()
+    shutil.rmtree(site.dir, ignore_errors=True)
+    job = None
+    try:
+        for job in trial(site, launcher):
+            pass
+        if job:
+            print(f'ok    {name} ({time.monotonic() - start:.1f} s)', flush=True)
+        return True
+    except (Failed, rig.Refused, subprocess.CalledProcessError) as wrong:
+        print(f'FAIL  {name}: {wrong}', flush=True)
+        print('\n'.join('      ' + line for line in (job.text().splitlines()[-25:] if job else ())), flush=True)
+        return False
+    finally:
+        if job:
+            job.close()
+        for pid in job.nodes() if job else ():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def launchers(options):
+    """Those that are installed."""
+    found = []
+    for name, known in ('hydra', 'hydra'), ('srun', 'srun --mpi=pmi2'), ('mpirun', 'Open MPI'):
+        missing_here = next(one.missing for one in rig.launchers() if one.name == known)
+        if options.launcher not in name:
+            continue
+        if missing_here:
+            print(f'skip  {name}: {missing_here}', flush=True)
+        else:
+            found.append(name)
+    return found
+
+
+def work(folder, options, pairs):
+    """Runs these on new hosts."""
+    site = Site(folder, options)
+    return int(not all([run(site, trial, launcher) for trial, launcher in pairs]))
+
+
+def chosen(options):
+    """What is to run: lists of (trial, launcher), each for hosts of its own."""
+    known = {trial.__name__: trial for trial in TRIALS + LOSSES}
+    options.installed = launchers(options)
+    pairs = [(known[name], launcher) for launcher in options.installed for name in options.trials or known]
+    if options.draw:
+        pairs = random.Random(options.seed).sample(pairs, min(options.draw, len(pairs)))
+    together = [pair for pair in pairs if pair[0] in TRIALS]
+    return [together] * bool(together) + [[pair] for pair in pairs if pair[0] in LOSSES]
+
+
+def main():
+    names = [trial.__name__ for trial in TRIALS + LOSSES]
+    parser = argparse.ArgumentParser(description='Deaths of nodes on several hosts.', allow_abbrev=False)
+    parser.add_argument('trials', nargs='*', help=f'of {", ".join(names)}')
+    parser.add_argument('-b', '--build', default='build', help='the build folder')
+    parser.add_argument('--kills', type=int, default=2, help='kills of a job (2)')
+    parser.add_argument('--launcher', default='', help='only launchers whose name contains it')
+    parser.add_argument('--draw', type=int, default=0, metavar='N', help='only N of the trials, as the seed draws')
+    parser.add_argument('--seed', type=int, default=0, help='of victims, moments and what is drawn; 0 draws one')
+    options = parser.parse_args()
+    if wrong := set(options.trials) - set(names):
+        parser.error(f'no trial is called {" or ".join(wrong)}')
+    options.build = os.path.abspath(options.build)
+    options.seed = options.seed or random.randrange(1, 32768)
+    if reason := rig.why_not():
+        print(f'skip  several hosts: {reason}')
+        return 77
+    failed = [rig.run_inside(lambda folder, pairs=pairs: work(folder, options, pairs)) for pairs in chosen(options)]
+    print(f'{sum(map(bool, failed))} failed, seed {options.seed}')
+    return int(any(failed))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
