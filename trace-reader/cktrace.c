@@ -17,6 +17,8 @@ static const char usage[] =
 	"  -w, --html FILE          write a page for any browser, with everything in it\n"
 	"      --html-mb MB         with at most so much of what the PEs did (1 to 1024; 32)\n"
 	"  -o, --otf2 DIR           write an OTF2 archive, for Vampir and others\n"
+	"  -e, --epoch N            of a job that was started again: its N-th start, 0 the first\n"
+	"                           (the last one)\n"
 	"  -h, --help               print this text\n";
 
 FILE *open_output(const char *name)
@@ -60,6 +62,17 @@ static unsigned html_megabytes(const char *text)
 	exit(2);
 }
 
+static uint64_t epoch_number(const char *text)
+{
+	char *end;
+	const uint64_t n = strtoull(text, &end, 10);
+
+	if (text[0] >= '0' && text[0] <= '9' && !*end)
+		return n;
+	complain("--epoch %s: must be a number", text);
+	exit(2);
+}
+
 static void write_page(const struct job *j, const char *name, unsigned mb)
 {
 	FILE *f = open_output(name);
@@ -76,18 +89,20 @@ int main(int argc, char **argv)
 		{ "projections", required_argument, NULL, 'j' },
 		{ "otf2", required_argument, NULL, 'o' },
 		{ "html", required_argument, NULL, 'w' },
+		{ "epoch", required_argument, NULL, 'e' },
 		{ "html-mb", required_argument, NULL, OPTION_HTML_MB },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *perfetto = NULL, *projections = NULL, *html = NULL, *otf2 = NULL;
 	unsigned html_mb = HTML_MB;
-	bool summary = false;
+	bool summary = false, one = false;
+	uint64_t epoch = 0;
 	struct job job = { 0 };
 	int o;
 
 	opterr = 0; /* the default below says it */
-	while ((o = getopt_long(argc, argv, "sp:j:w:o:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "sp:j:w:o:e:h", options, NULL)) != -1) {
 		switch (o) {
 		case 's': summary = true; break;
 		case 'p': perfetto = optarg; break;
@@ -95,6 +110,7 @@ int main(int argc, char **argv)
 		case 'w': html = optarg; break;
 		case OPTION_HTML_MB: html_mb = html_megabytes(optarg); break;
 		case 'o': otf2 = optarg; break;
+		case 'e': one = true; epoch = epoch_number(optarg); break;
 		case 'h': fputs(usage, stdout); return 0;
 		default:
 			complain("%s is no option, or it lacks its value", argv[optind - 1]);
@@ -106,7 +122,10 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	trace_read(&job, argv[optind]);
+	trace_read(&job, argv[optind], one ? &epoch : NULL);
+	if (job.n_epochs > 1 && !one)
+		complain("%s: this is epoch %llu, the last of %d that are here (--epoch N)", argv[optind],
+			 (unsigned long long)job.epoch->no, job.n_epochs);
 	trace_join(&job);
 	if (perfetto)
 		write_file(&job, perfetto, write_perfetto);

@@ -221,6 +221,7 @@ static void print_job(FILE *f, const struct job *j, const struct page_names *nam
 	sums_take(&sums, j);
 	fputs("{\"command\":", f);
 	print_text(f, any->head->command);
+	fprintf(f, ",\n\"epoch\":%" PRIu64 ",\"checkpoint\":%" PRIu64, j->epoch->no, j->epoch->checkpoint);
 	fprintf(f, ",\n\"n_pes\":%d,\"nodes\":%d,\"hosts\":%d,\"end\":%" PRId64 ",\"records\":%" PRIu64 ",\"ended\":%s,"
 		"\"whole\":%s,\"sent\":%" PRIu64 ",\"handled\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"backward\":%" PRIu64 ",\n",
 		j->n_pes, any->head->n_nodes, j->n_hosts, j->end_ns, records, ended ? "true" : "false",

@@ -4,7 +4,8 @@
  * of each message. cktrace.c calls the stages in this order: trace_read, trace_join; then a writer
  * walks the records.
  *
- *   read.c          the files, mapped and checked
+ *   epochs.c        which files a folder has, by the starts of its job
+ *   read.c          the files of one of them, mapped and checked
  *   join.c          sends and handlers joined, clocks of several hosts aligned
  *   walk.c          a PE's records as nested spans, in the order of time
  *   sums.c, path.c  sums of PEs and entries; the critical path
@@ -59,7 +60,18 @@ struct host {
 	bool aligned;
 };
 
+/** One of the starts of a job that was started again, from the heads of its files. */
+struct epoch {
+	uint64_t no, checkpoint;     /* as in struct trace_head */
+	uint64_t start_real_ns;      /* of its first PE */
+	int n_pes, n_files;
+	bool ended;                  /* all of them normally */
+};
+
 struct job {
+	struct epoch *epochs;        /* [n_epochs]: of the folder, the oldest first */
+	int n_epochs;
+	const struct epoch *epoch;   /* the one that was read; all else is about it */
 	int n_pes, n_files;
 	struct pe_trace *pes;        /* [n_pes]; head NULL: its file is missing */
 	struct host *hosts;
@@ -109,8 +121,11 @@ void *need(void *p);
 /** One line on stderr, "cktrace: " before it (one_line.h). */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** Read a folder; prints a line and exits with code 1 if it has no trace. */
-void trace_read(struct job *j, const char *folder);
+/** Read an epoch of the job in a folder: number *epoch, or the last one if that is NULL. Prints a
+ * line and exits with code 1 if it is not there. */
+void trace_read(struct job *j, const char *folder, const uint64_t *epoch);
+/** Print the folder's epochs, a line each, if the job was started again. */
+void print_epochs(const struct job *j, FILE *f);
 void trace_join(struct job *j);
 void trace_free(struct job *j);
 

@@ -494,6 +494,14 @@ static OTF2_FlushType flush_always(void *arg, OTF2_FileType type, OTF2_LocationR
 	return OTF2_FLUSH;
 }
 
+static void set_number(struct otf2 *o, const char *name, uint64_t n)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+	must(o, OTF2_Archive_SetProperty(o->archive, name, text, true));
+}
+
 static void open_archive(struct otf2 *o)
 {
 	static const OTF2_FlushCallbacks flush = { .otf2_pre_flush = flush_always };
@@ -506,6 +514,8 @@ static void open_archive(struct otf2 *o)
 	must(o, OTF2_Archive_SetFlushCallbacks(o->archive, &flush, NULL));
 	must(o, OTF2_Archive_SetSerialCollectiveCallbacks(o->archive));
 	must(o, OTF2_Archive_SetCreator(o->archive, "Chard, cktrace"));
+	set_number(o, "CHARD::EPOCH", o->j->epoch->no);
+	set_number(o, "CHARD::CHECKPOINT", o->j->epoch->checkpoint);
 }
 
 void write_otf2(const struct job *j, const char *folder)

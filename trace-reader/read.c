@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c: the files of a trace, mapped and checked. The file's job may still run or have been
+/* read.c: the files of an epoch, mapped and checked. The file's job may still run or have been
  * killed. */
-#include "model.h"
+#include "epochs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,13 +21,13 @@ void *need(void *p)
 	exit(1);
 }
 
-_Noreturn static void bad_file(const char *name, const char *why)
+_Noreturn void bad_file(const char *name, const char *why)
 {
 	complain("%s: %s", name, why);
 	exit(1);
 }
 
-static const char *what_is_wrong(const struct trace_head *h, size_t bytes)
+const char *what_is_wrong(const struct trace_head *h, size_t bytes)
 {
 	if (bytes < TRACE_HEAD_BYTES || memcmp(h->magic, TRACE_MAGIC, sizeof TRACE_MAGIC))
 		return "is not a trace of Chard";
@@ -154,8 +153,7 @@ static void find_records(struct pe_trace *p)
 	p->message = need(calloc(p->n + 1u, sizeof *p->message));
 }
 
-/** False: it does not belong to the same job as the folder's first file. */
-static void read_file(struct job *j, const char *name)
+static void read_file(struct job *j, const char *name, int pe)
 {
 	struct stat st;
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -172,13 +170,9 @@ static void read_file(struct job *j, const char *name)
 
 	if (why)
 		bad_file(name, why);
-	if (!j->pes) {
-		j->n_pes = h->n_pes;
-		j->pes = need(calloc((size_t)j->n_pes, sizeof *j->pes));
-	}
-	if (h->n_pes != j->n_pes || j->pes[h->pe].head)
+	if (h->n_pes != j->n_pes || h->pe != pe)
 		bad_file(name, "belongs to another job than the files before it");
-	struct pe_trace *p = &j->pes[h->pe];
+	struct pe_trace *p = &j->pes[pe];
 
 	p->head = h;
 	p->mapped = (size_t)st.st_size;
@@ -186,13 +180,6 @@ static void read_file(struct job *j, const char *name)
 	read_names(p);
 	find_records(p);
 	j->n_files++;
-}
-
-static int is_trace(const struct dirent *e)
-{
-	size_t len = strlen(e->d_name);
-
-	return len > 8 && strncmp(e->d_name, "pe", 2) == 0 && strcmp(e->d_name + len - 6, ".trace") == 0;
 }
 
 /* Host of a file: the job's PEs by the clocks that they share. */
@@ -232,22 +219,18 @@ static void find_speeds(struct job *j)
 	free(longest);
 }
 
-void trace_read(struct job *j, const char *folder)
+void trace_read(struct job *j, const char *folder, const uint64_t *epoch)
 {
-	struct dirent **list;
-	int n = scandir(folder, &list, is_trace, alphasort);
 	char name[4096];
 
-	if (n < 0)
-		bad_file(folder, strerror(errno));
-	for (int i = 0; i < n; i++) {
-		snprintf(name, sizeof name, "%s/%s", folder, list[i]->d_name);
-		read_file(j, name);
-		free(list[i]);
+	epochs_find(j, folder, epoch);
+	j->n_pes = j->epoch->n_pes;
+	j->pes = need(calloc((size_t)j->n_pes, sizeof *j->pes));
+	for (int i = 0; i < j->n_pes; i++) {
+		trace_file_name(name, sizeof name, folder, j->epoch->no, i);
+		if (!access(name, F_OK))
+			read_file(j, name, i);
 	}
-	free(list);
-	if (!n)
-		bad_file(folder, "has no trace (pe0.trace and so on, which CK_TRACE makes)");
 	if (j->n_files < j->n_pes)
 		complain("%s: %d of the job's %d PEs are missing", folder, j->n_pes - j->n_files,
 			j->n_pes);
@@ -279,6 +262,7 @@ void trace_free(struct job *j)
 		munmap((void *)(uintptr_t)p->head, p->mapped);
 	}
 	names_free(&j->events);
+	free(j->epochs);
 	free(j->pes);
 	free(j->hosts);
 	free(j->messages);

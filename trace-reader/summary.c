@@ -45,6 +45,7 @@ static void print_head(const struct job *j, FILE *f)
 	fprintf(f, "job       %d PE%s, %d node%s, %d host%s", j->n_pes, s_of((uint64_t)j->n_pes),
 		h->n_nodes, s_of((uint64_t)h->n_nodes), j->n_hosts, s_of((uint64_t)j->n_hosts));
 	fprintf(f, "%s\n", ended ? "" : "; it did not end normally, or still runs");
+	print_epochs(j, f);
 	print_time(f, "time      %s", j->end_ns);
 	fprintf(f, ", %" PRIu64 " records%s\n", records, whole ? "" : "; the oldest are gone (a larger CK_TRACE=dir,MB "
 		"keeps more)");

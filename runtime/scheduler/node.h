@@ -275,6 +275,10 @@ struct node {
 	int h_ring;                        /* inbox.c's: the offer of a ring */
 	bool complete;                     /* all handlers are registered; no more are taken */
 	int earlier_pes;                   /* a restarted job: the most PEs that it had before; else 0 */
+	struct csd_epoch {                 /* what a layer knows of this start of the job (know_job) */
+		uint64_t no;               /* how often the job had been started again before; 0: never */
+		uint64_t checkpoint;       /* from which it goes on; 0: from the beginning */
+	} epoch;
 	uint64_t fingerprint;              /* of all registration tables */
 	bool check;                        /* CK_CHECK=1: checked mode */
 	bool closely;                      /* checked mode, a trace or counts: for layers, one test for

@@ -2,6 +2,7 @@
 /* trace.c: see trace.h. */
 #include "trace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,19 +70,27 @@ struct trace_options trace_asked(void)
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
-static void file_name(char *name, size_t len, const struct trace_options *o, int pe)
+/* Of an earlier job that was larger, or was started again more often. */
+static bool is_older(const char *name, const struct trace_writer *w)
 {
-	snprintf(name, len, "%s/pe%d.trace", o->folder, pe);
+	uint64_t epoch;
+	int pe;
+
+	return trace_file_is(name, &epoch, &pe) &&
+	       (epoch > w->epoch || (epoch == w->epoch && pe >= w->n_pes));
 }
 
-/* PE 0 removes files of an earlier, larger job, so that all files are of one job. */
-static void remove_older(const struct trace_options *o, int from)
+/* PE 0 removes them, so that all files are of one job. */
+static void remove_older(const struct trace_options *o, const struct trace_writer *w)
 {
-	char name[TRACE_TEXT + 32];
+	DIR *folder = opendir(o->folder);
+	const struct dirent *e;
 
-	do
-		file_name(name, sizeof name, o, from++);
-	while (unlink(name) == 0);
+	while (folder && (e = readdir(folder)))
+		if (is_older(e->d_name, w))
+			unlinkat(dirfd(folder), e->d_name, 0);
+	if (folder)
+		closedir(folder);
 }
 
 void trace_make_folder(const struct trace_options *o)
@@ -159,6 +168,8 @@ static void head_fill(struct trace *t, const struct trace_writer *w, size_t head
 	h->node = w->node;
 	h->n_nodes = w->n_nodes;
 	h->first_pe = w->first_pe;
+	h->epoch = w->epoch;
+	h->checkpoint = w->checkpoint;
 	h->pid = (int32_t)getpid();
 	h->host_id = w->host_id;
 	if (gethostname(h->host, sizeof h->host - 1))
@@ -179,9 +190,9 @@ struct trace *trace_create(const struct trace_options *o, const struct trace_wri
 	size_t head = (TRACE_HEAD_BYTES + names + page - 1) / page * page, bytes = head + o->bytes;
 	struct trace *t = cmi_alloc_zero(1, sizeof *t, "the trace");
 
-	file_name(name, sizeof name, o, w->pe);
+	trace_file_name(name, sizeof name, o->folder, w->epoch, w->pe);
 	if (w->pe == 0)
-		remove_older(o, w->n_pes);
+		remove_older(o, w);
 	int fd = file_create(name, bytes);
 	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 

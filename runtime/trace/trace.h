@@ -27,6 +27,7 @@ struct trace_options {
 /** The writing process and PE. */
 struct trace_writer {
 	int pe, n_pes, node, n_nodes, first_pe;
+	uint64_t epoch, checkpoint;  /* as in the file's head */
 	uint64_t host_id;
 	char *const *argv;
 	int argc;
@@ -60,8 +61,8 @@ struct trace_options trace_asked(void);
 /** Create the folder if necessary. If no file can be made there, the process ends with one line. */
 void trace_make_folder(const struct trace_options *o);
 
-/** Create the file <folder>/pe<N>.trace, with `names` bytes for names. On failure NULL, and the
- * reason in `why`. */
+/** Create the file of this PE and epoch (trace_format.h), with `names` bytes for names. On failure
+ * NULL, and the reason in `why`. */
 struct trace *trace_create(const struct trace_options *o, const struct trace_writer *w,
 			   size_t names, char *why, size_t len);
 /** Close the file of a PE that has ended normally. */

@@ -11,11 +11,18 @@
  * The PE maps the file and stores records straight into it, so they survive kill -9. Record number
  * i is at i % n_records of the ring. `count` rises after a record is complete. If the ring has
  * wrapped, the oldest record may be half overwritten, and readers skip it.
+ *
+ * A job that is started again, from a checkpoint or after a death, is in its next epoch. Its files
+ * have other names, so those of the dead nodes stay: pe3.trace, then e1-pe3.trace, e2-pe3.trace.
  */
 #ifndef TRACE_FORMAT_H
 #define TRACE_FORMAT_H
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #define TRACE_MAGIC "cktrace"
 enum { TRACE_VERSION = 1, TRACE_HEAD_BYTES = 4096, TRACE_TEXT = 1024, TRACE_HOST = 64 };
@@ -103,9 +110,34 @@ struct trace_head {
 	uint64_t names_bytes;
 	struct trace_moment last;    /* the newest; `start` in the first milliseconds */
 	uint64_t ended;              /* 1: the PE has ended normally */
+	uint64_t epoch;              /* how often the job had been started again */
+	uint64_t checkpoint;         /* from which it goes on; 0: from the beginning */
 };
 _Static_assert(sizeof(struct trace_head) <= TRACE_HEAD_BYTES, "the names begin behind it");
 _Static_assert(sizeof(struct trace_record) == 32, "two on a cache line");
+
+/** The name of a PE's file. */
+static inline void trace_file_name(char *name, size_t len, const char *folder, uint64_t epoch,
+				   int pe)
+{
+	char before[32] = "";
+
+	if (epoch)
+		snprintf(before, sizeof before, "e%" PRIu64 "-", epoch);
+	snprintf(name, len, "%s/%spe%d.trace", folder, before, pe);
+}
+
+/** Whether a file of a folder is one of these, and of which epoch and PE. */
+static inline bool trace_file_is(const char *name, uint64_t *epoch, int *pe)
+{
+	char same[80];
+
+	*epoch = 0;
+	if (sscanf(name, "e%" SCNu64 "-pe%d", epoch, pe) != 2 && sscanf(name, "pe%d", pe) != 1)
+		return false;
+	trace_file_name(same, sizeof same, "", *epoch, *pe);
+	return *pe >= 0 && !strcmp(same + 1, name);
+}
 
 enum trace_name_kind { TRACE_NAME_HANDLER, TRACE_NAME_ENTRY, TRACE_NAME_EVENT, TRACE_NAME_KINDS };
 

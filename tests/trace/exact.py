@@ -261,7 +261,7 @@ def test_head(tmp):
             file.write(bad)
         said = run([CKTRACE, f.path], code=1).stderr
         check(said.endswith('pe0.trace: is damaged\n') and said.count('\n') == 1, 'a damaged head', at, value, said)
-    for name in 'pe0.trace', 'pe00.trace':
+    for name in 'pe0.trace', 'pe1.trace':
         with open(f'{f.path}/{name}', 'wb') as file:
             file.write(good)
     said = run([CKTRACE, f.path], code=1).stderr

@@ -55,8 +55,8 @@ class Trace:
         return sum(r[1] == kind for r in self.records)
 
 
-def read_traces(folder):
-    return [Trace(f) for f in sorted(glob.glob(f'{folder}/pe*.trace'))]
+def read_traces(folder, epoch=0):
+    return [Trace(f) for f in sorted(glob.glob(f'{folder}/{f"e{epoch}-" if epoch else ""}pe*.trace'))]
 
 
 # ---- protocol buffers --------------------------------------------------------------------------

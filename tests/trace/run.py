@@ -414,6 +414,55 @@ def test_smaller(tmp):
     print('ok a folder has the trace of one job')
 
 
+SAVES = f'{BUILD}/tests/programs/saves'
+
+
+def test_epochs(tmp):
+    """A job that is started again keeps the trace of the nodes that have died, and cktrace reads each by itself."""
+    folder, disk = f'{tmp}/epochs', f'{tmp}/epochs.ck'
+    # It saves itself after rounds 7 and 14, and dies after round 9.
+    run([CKRUN, '--replace', '1', '-n', '4', '--ppn', '2', SAVES, disk, '20', '7', '0', '-9'], CK_TRACE=f'{folder},1')
+    first, again = readers.read_traces(folder), readers.read_traces(folder, 1)
+    check(len(first) == len(again) == 4, 'a file for each PE and epoch', os.listdir(folder))
+    check(not any(t.ended for t in first) and all(t.ended for t in again), 'only the last has ended')
+    # From disk, as another job with other PEs: the third start.
+    run([CKRUN, '--restart', disk, '-n', '1', SAVES], CK_TRACE=f'{folder},1')
+    done = run([CKTRACE, folder])
+    check('this is epoch 2, the last of 3 that are here' in done.stderr, 'the last one is read', done.stderr)
+    lines = [line for line in done.stdout.split('\n') if ' PE' in line and ', from ' in line]
+    for line, want in zip(lines, (r'epochs    0   4 PEs, from the beginning; it did not end normally',
+                                  r'          1   4 PEs, from checkpoint 1, [0-9.]+ s after epoch 0 began',
+                                  r'        \* 2   1 PE, from checkpoint 2, [0-9.]+ s after epoch 1 began'), strict=True):
+        check(re.fullmatch(want, line), 'the epochs', line)
+    check(re.search(r'job +1 PE, 1 node', done.stdout), 'its PEs', done.stdout)
+    for epoch, pes in ((0, first), (1, again)):
+        done = run([CKTRACE, '--epoch', str(epoch), '-p', f'{tmp}/e.pb', '-s', '--html', f'{tmp}/e.html', folder])
+        flows = readers.Perfetto(f'{tmp}/e.pb').flows()
+        check_arrows(flows)
+        sent = total(pes, 'SEND')
+        check(0 < len(flows) <= sent and (len(flows) == sent or not epoch), 'messages of one epoch', len(flows), sent)
+        check(not done.stderr, 'no more lines', done.stderr)
+        with open(f'{tmp}/e.html', encoding='utf-8') as f:
+            check(f'"epoch":{epoch},"checkpoint":{epoch},' in f.read(), 'the page has it')
+    run([CKRUN, '--replace', '1', '-n', '2', SAVES, disk, '20', '30', '0', '-3'], code=139, CK_TRACE=f'{tmp}/twice,1')
+    check(sorted(os.listdir(f'{tmp}/twice')) == ['e1-pe0.trace', 'e1-pe1.trace', 'pe0.trace', 'pe1.trace'],
+          'a start from the beginning is an epoch', os.listdir(f'{tmp}/twice'))
+    said = run([CKTRACE, '--epoch', '3', folder], code=1).stderr
+    check('there is no epoch 3; the last one is 2' in said and said.count('\n') == 1, 'an epoch that is not there', said)
+    run([CKTRACE, '-e', '1x', folder], code=2)
+    if otf2_is_here():
+        run([CKTRACE, '-e', '1', '--otf2', f'{tmp}/e.otf2', folder])
+        with open(f'{tmp}/e.otf2/traces.otf2', 'rb') as f:
+            anchor = f.read()
+        check(b'CHARD::EPOCH' in anchor and b'CHARD::CHECKPOINT' in anchor, 'the archive has it')
+    os.rename(f'{folder}/e1-pe2.trace', f'{folder}/e2-pe2.trace')
+    said = run([CKTRACE, folder], code=1).stderr
+    check('e2-pe2.trace: is not of the epoch that its name says' in said, 'a file of another epoch', said)
+    job(folder, (1, 1), TRACED, '5')
+    check(os.listdir(folder) == ['pe0.trace'], 'a new job leaves nothing of another', os.listdir(folder))
+    print('ok a job that is started again has a trace for each start')
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix='chard-trace-') as tmp:
         test_whole(tmp, (2, 2))
@@ -423,6 +472,7 @@ def main():
         test_puts(tmp)
         test_wrapped(tmp)
         test_killed(tmp)
+        test_epochs(tmp)
         test_off(tmp)
         test_hosts(tmp)
         test_refused(tmp)

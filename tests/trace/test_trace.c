@@ -22,10 +22,13 @@ enum { PLACES = 128, NAMES_ROOM = 4096 };
 
 static struct trace_options options = { .on = true, .bytes = PLACES * sizeof(struct trace_record), .ticks = false };
 
+static uint64_t epoch; /* of trace_of and file_of */
+
 static struct trace *trace_of(int pe, int n_pes)
 {
 	char *const argv[] = { (char *)"program", (char *)"-n", (char *)"7" };
 	const struct trace_writer w = { .pe = pe, .n_pes = n_pes, .node = 2, .n_nodes = 5, .first_pe = 3,
+					.epoch = epoch, .checkpoint = 7 * epoch,
 					.host_id = 0x123456789abcdef0, .argv = argv, .argc = 3 };
 	char why[256];
 	struct trace *t = trace_create(&options, &w, NAMES_ROOM - 100, why, sizeof why);
@@ -38,7 +41,7 @@ static const char *file_of(int pe)
 {
 	static char name[PATH_MAX];
 
-	snprintf(name, sizeof name, "%s/pe%d.trace", options.folder, pe);
+	trace_file_name(name, sizeof name, options.folder, epoch, pe);
 	return name;
 }
 
@@ -231,6 +234,53 @@ static void a_smaller_job_leaves_nothing_of_a_larger_one(void **state)
 	trace_close(older);
 }
 
+static bool is_there(uint64_t in_epoch, int pe)
+{
+	epoch = in_epoch;
+	return access(file_of(pe), F_OK) == 0;
+}
+
+/* Two PEs, then three, then one; and at last another job in the folder. */
+static void a_job_that_is_started_again_keeps_what_was_before(void **state)
+{
+	static const int n_pes[] = { 2, 3, 1 };
+	size_t bytes;
+
+	(void)state;
+	for (epoch = 0; epoch < 3; epoch++)
+		for (int pe = n_pes[epoch]; pe-- > 0;)
+			trace_close(trace_of(pe, n_pes[epoch]));
+	for (uint64_t e = 0; e < 3; e++)
+		for (int pe = 0; pe < 4; pe++)
+			assert_int_equal(is_there(e, pe), pe < n_pes[e]);
+	epoch = 1;
+	const struct trace_head *h = mapped(2, &bytes);
+
+	assert_true(h->epoch == 1 && h->checkpoint == 7);
+	munmap((void *)(uintptr_t)h, bytes);
+	trace_close(trace_of(0, 1)); /* epoch 1 once more, with one PE */
+	assert_true(is_there(0, 1) && is_there(1, 0) && !is_there(1, 1) && !is_there(2, 0));
+	epoch = 0;
+	trace_close(trace_of(0, 2));
+	assert_true(is_there(0, 1) && !is_there(1, 0));
+	epoch = 0;
+}
+
+static void names_of_files_are_told_apart(void **state)
+{
+	static const char *const others[] = { "pe.trace", "pe01.trace", "pe-1.trace", "e0-pe1.trace",
+					      "pe1.traces", "e1pe1.trace", "e01-pe1.trace",
+					      "pe1.trace.json", "e1-" };
+	uint64_t e;
+	int pe;
+
+	(void)state;
+	assert_true(trace_file_is("pe12.trace", &e, &pe) && e == 0 && pe == 12);
+	assert_true(trace_file_is("e34-pe0.trace", &e, &pe) && e == 34 && pe == 0);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		assert_false(trace_file_is(others[i], &e, &pe));
+}
+
 static void what_is_asked_for(void **state)
 {
 	struct trace_options o;
@@ -277,6 +327,8 @@ int main(void)
 		cmocka_unit_test(names_fill_their_room_and_no_more),
 		cmocka_unit_test(equal_texts_have_one_number),
 		cmocka_unit_test(a_smaller_job_leaves_nothing_of_a_larger_one),
+		cmocka_unit_test(a_job_that_is_started_again_keeps_what_was_before),
+		cmocka_unit_test(names_of_files_are_told_apart),
 		cmocka_unit_test(what_is_asked_for),
 	};
 

@@ -380,6 +380,9 @@ function sayHead() {
 	byId('title').title = command;
 	byId('facts').textContent = `${some(job.n_pes, 'PE')}, ${some(job.nodes, 'node')}, ${some(job.hosts, 'host')}; ` +
 		`${showTime(job.end)}; ${some(job.sent, 'message')} sent`;
+	if (job.epoch)
+		byId('facts').textContent += `; epoch ${job.epoch}, from ` +
+			(job.checkpoint ? `checkpoint ${job.checkpoint}` : 'the beginning');
 	if (!job.ended)
 		lost.push('The job did not come to its end, or still ran.');
 	if (!job.whole)

@@ -143,6 +143,7 @@ static void now_known(struct node *node, const struct source *s)
 	n->sequence = s->sequence;
 	n->restarts = restarts(node);
 	n->epoch = i->epoch + n->restarts;
+	node->epoch = (struct csd_epoch){ n->epoch, s->sequence };
 	n->seconds = (double)i->wall_ns / 1e9;
 	node->start_ns -= i->wall_ns; /* CkWallTimer goes on */
 }
@@ -154,6 +155,7 @@ void source_open(struct node *node)
 	const char *dir = getenv("CK_RESTART");
 	struct source *s;
 
+	node->epoch.no = restarts(node);
 	if (!dir)
 		return;
 	s = save_node_of(node)->source = cmi_alloc_zero(1, sizeof *s, "a checkpoint");

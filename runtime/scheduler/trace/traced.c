@@ -139,8 +139,9 @@ static void handle_other(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 		record_end(t, handler);
 }
 
-/* A handler inside another, or on a thread, gets a message that has waited. Both fields are
- * restored, not counted down, because fn may be suspended on a thread meanwhile. */
+/* A handler inside another, or on a thread, gets a message that has waited; but the handler in
+ * which a PE is frozen gets new ones. Both fields are restored, not counted down, because fn may be
+ * suspended on a thread meanwhile. */
 static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 {
 	struct pe_trace *t = pe->trace;
@@ -152,7 +153,7 @@ static void handle(struct pe *pe, struct cmi_msg *m, CmiHandler fn)
 	const bool outer = t->handling;
 	const uint8_t outer_again = t->again;
 
-	t->again = outer ? TRACE_AGAIN : 0;
+	t->again = outer && !pe->frozen ? TRACE_AGAIN : 0;
 	t->handling = true;
 	((pe->node->handlers[m->handler].trace & CSD_TRACE_CALL) ? handle_call : handle_other)(pe, m, fn);
 	t->handling = outer;
@@ -266,7 +267,8 @@ static void traced_pe_start(struct pe *pe)
 	const struct cmi_job *job = node->job;
 	const struct trace_writer w = {
 		.pe = pe->id, .n_pes = job->n_pes, .node = job->node, .n_nodes = job->n_nodes,
-		.first_pe = job->my_first_pe, .host_id = job->host_id[job->node],
+		.first_pe = job->my_first_pe, .epoch = node->epoch.no,
+		.checkpoint = node->epoch.checkpoint, .host_id = job->host_id[job->node],
 		.argv = node->cfg->argv, .argc = node->cfg->argc,
 	};
 	char why[TRACE_TEXT + 256];
