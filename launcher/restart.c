@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * restart.c: --restart, --restart-if-any and --restart-older. The nodes read the checkpoint
- * (CK_RESTART); ckrun says early that there is none. For --restart-older it reads all of it, because
- * nodes that find damage have begun already.
+ * (CK_RESTART); ckrun says early that there is none. For --restart-older it reads all of it: nodes
+ * that find damage have begun already.
  */
 #include "launch.h"
 #include "../runtime/image/image_folder.h"

@@ -15,8 +15,8 @@ CUT_BIN  := $(B)/tests/ci/test_damaged
 
 # The cables of the hosts that tests/rig/rig.py makes of namespaces.
 RIG_LINK := $(B)/tests/rig/link
-# Preloaded by tests/alloc/sweep.py.
-FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so)
+# Preloaded by tests/alloc/sweep.py and tests/programs/stops.py.
+FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so)
 
 .PHONY: tests fuzz-bins check check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
@@ -108,7 +108,7 @@ $(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 $(RIG_LINK): $(B)/tests/rig/link.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^
-$(B)/tests/alloc/fail.so: $(B)/tests/alloc/fail.o
+$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so: %.so: %.o
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -o $@ $^ -ldl
 

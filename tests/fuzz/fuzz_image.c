@@ -3,8 +3,8 @@
  * fuzz_image.c: checkpoints, as whoever starts from one reads them. The first byte of an input says which part:
  *
  *   I   the image of a process; sums are as in the input
- *   S   the same, but the sums of the head and of the records' names are made right first, so that what they
- *       say is believed
+ *   S   the same, but the sums of the head and of the records' names are made right first, so that
+ *       they are believed
  *   M   a manifest
  *   T   the same, without its last line, which is made right
  *   C   the value of CK_IMAGES
@@ -99,7 +99,10 @@ static void make_right(char *base, size_t size)
 	make_head_right(base, size);
 	if (size < sizeof *h || h->head_bytes > size)
 		return;
-	for (uint32_t i = 0; sizeof *h + (i + 1) * sizeof h->block[0] <= h->head_bytes && i < h->n_pes; i++)
+
+	const uint32_t most = (h->head_bytes - (uint32_t)sizeof *h) / (uint32_t)sizeof h->block[0];
+
+	for (uint32_t i = 0; h->head_bytes >= sizeof *h && i < most && i < h->n_pes; i++)
 		make_names_right(base, size, h->block[i].offset, h->block[i].bytes);
 }
 

@@ -210,8 +210,8 @@ void disk_is_late(struct pe *pe)
 	if (d->said_slow)
 		return;
 	d->said_slow = true;
-	fprintf(stderr, "chard: checkpoint %llu is still being written to %s, for %.1f s now; the next one waits "
-		"for it (node 0 has written %.1f MB, %.1f MB/s). This is said once\n",
+	fprintf(stderr, "chard: checkpoint %llu is still being written to %s, for %.1f s now; the next "
+		"one waits for it (node 0 has written %.1f MB, %.1f MB/s). This is said once\n",
 		(unsigned long long)d->sequence, d->dir, seconds, (double)bytes / 1e6,
 		(double)bytes / 1e6 / seconds);
 }

@@ -67,7 +67,7 @@ static void read_all(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 
-	(void)source_image(pe->node, 0); /* a node that cannot read them does not know how many there are */
+	(void)source_image(pe->node, 0); /* a node that cannot read does not know how many there are */
 	for (int n = 0; n < ck->restart.n_nodes; n++) {
 		const struct image_in *in = source_image(pe->node, n);
 
