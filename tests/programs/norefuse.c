@@ -15,14 +15,18 @@
 struct Main { int row, stage, n; char dir[256]; };
 struct Member { int n; };
 struct Cell { int n; };
+struct Shared { int gate; };
+struct Bare { int n; };
+struct Plain { int n; };
 
 enum row { TIMER, HOOK, THREAD, PLAIN_THREAD, CHANNEL, BUFFER, COMPLETION, SECTION, FENCE, FUNCTION,
-	   FUTURE, REDUCTION, SCAN, SYNC, LENT, ROWS };
+	   FUTURE, REDUCTION, SCAN, SYNC, LENT, CONDITION, CHARE, ARRAY, ROWS };
 static const char *const names[ROWS] = {
 	[TIMER] = "timer", [HOOK] = "hook", [THREAD] = "thread", [PLAIN_THREAD] = "plain-thread",
 	[CHANNEL] = "channel", [BUFFER] = "buffer", [COMPLETION] = "completion", [SECTION] = "section",
 	[FENCE] = "fence", [FUNCTION] = "function", [FUTURE] = "future", [REDUCTION] = "reduction",
 	[SCAN] = "scan", [SYNC] = "sync", [LENT] = "lent",
+	[CONDITION] = "condition", [CHARE] = "chare", [ARRAY] = "array",
 };
 enum { CELLS = 6 };
 
@@ -35,6 +39,8 @@ static CkDirectHandle handle;
 static CkCompletion detector;
 static CProxySection_Cell section;
 static double row_of[4];
+static CProxy_Bare bare;
+static CProxy_Plain plains;
 
 /* ---- the main chare -------------------------------------------------------------------------- */
 
@@ -51,6 +57,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	CHECK(self->row < ROWS);
 	members = Member_ckNew();
 	cells = Cell_ckNew(CkDims(CELLS));
+	shared = Shared_ckNew();
 	Member_begin(Member_at(members, CkNumPes() - 1), self->row);
 	CkStartQD(Main_cb_rest(mainProxy));
 }
@@ -189,6 +196,15 @@ void Member_on_begin(Member *self, int row)
 	case LENT:
 		Member_late(Member_at(members, CkMyPe()), 4, CkSendBufferCb(row_of, Main_cb_over(mainProxy)));
 		break;
+	case CONDITION:
+		Shared_late(Shared_at(shared, CkMyNode()));
+		break;
+	case CHARE:
+		bare = Bare_ckNew(CkMyPe());
+		break;
+	case ARRAY:
+		plains = Plain_ckNew(CkDims(CELLS));
+		break;
 	default:
 		break;
 	}
@@ -243,6 +259,15 @@ void Member_on_end(Member *self, int row)
 	case SYNC:
 		CthAwaken(thread);
 		break;
+	case CONDITION:
+		Shared_open(Shared_at(shared, CkMyNode()));
+		break;
+	case CHARE:
+		Bare_end(bare);
+		break;
+	case ARRAY:
+		Plain_end_all(plains);
+		break;
 	default:
 		end_rest(row);
 	}
@@ -268,6 +293,31 @@ void Member_on_take(Member *self, int n, double *v)
 }
 
 void Member_on_late(Member *self, int n, const double *v) { (void)self, (void)n, (void)v; }
+
+/* ---- of a node, and without pup --------------------------------------------------------------- */
+
+void Shared_on_new(Shared *self) { self->gate = 0; }
+void Shared_on_open(Shared *self) { self->gate = 1; }
+void Shared_on_late(Shared *self)
+{
+	(void)self;
+	Main_over(mainProxy);
+}
+
+void Bare_on_new(Bare *self) { self->n = 0; }
+void Bare_on_end(Bare *self)
+{
+	CkDestroy(self);
+	Main_over(mainProxy);
+}
+
+void Plain_on_new(Plain *self) { self->n = 0; }
+void Plain_on_end(Plain *self)
+{
+	if (Plain_thisIndex(self) == 0)
+		Main_over(mainProxy);
+	CkDestroy(self);
+}
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
