@@ -294,7 +294,7 @@ void Member_on_take(Member *self, int n, double *v)
 
 void Member_on_late(Member *self, int n, const double *v) { (void)self, (void)n, (void)v; }
 
-/* ---- of a node, and without pup --------------------------------------------------------------- */
+/* ---- of a node, and without pup -------------------------------------------------------------- */
 
 void Shared_on_new(Shared *self) { self->gate = 0; }
 void Shared_on_open(Shared *self) { self->gate = 1; }
