@@ -73,14 +73,14 @@ class Site:
 class Job:
     """A job that a trial starts."""
 
-    def __init__(self, site, launcher, program=None, hosts='h1:2,h2:2', n=4, options=(), before=(), **env):
+    def __init__(self, site, launcher, program=None, hosts='h1:2,h2:2', n=4, options=(), before=(), replace=5, **env):
         self.site, self.hosts, self.launcher = site, site.hosts, launcher
         self.program = tuple(program or (f'{site.options.build}/tests/programs/saves', site.dir, ROUNDS, SAVE_AT))
         where = ['--launcher', launcher, '--hosts', hosts] if hosts else []
         self.out = open(f'{site.folder}/out', 'w+b')
         self.process = self.hosts.start(
-            1, [*before, f'{site.options.build}/bin/ckrun', *where, '-n', str(n), '--replace', '5', '--timeout', '60',
-                *(options or ('--restart-if-any', site.dir)), *self.program],
+            1, [*before, f'{site.options.build}/bin/ckrun', *where, '-n', str(n), '--replace', str(replace),
+                '--timeout', '100', *(options or ('--restart-if-any', site.dir)), *self.program],
             stdout=self.out, stderr=subprocess.STDOUT, env=site.environment(launcher) | env)
 
     def text(self):
@@ -163,7 +163,8 @@ class Job:
 
 def kills(site, launcher):
     """Random nodes at random moments. No node of an earlier start lives when the next one begins."""
-    job, n = Job(site, launcher), 0
+    words = (f'{site.options.build}/tests/programs/saves', site.dir, '4000', SAVE_AT)
+    job, n = Job(site, launcher, words, replace=site.options.kills), 0
     yield job
     job.await_saved(1)
     while job.process.poll() is None and n < site.options.kills:
@@ -177,7 +178,21 @@ def kills(site, launcher):
         job.await_(lambda: job.count(AGAIN) == n, 'the next start')
         job.await_(lambda: job.count('again after round') == n, 'the end of the restart')
         require(not before.keys() & job.nodes().keys(), 'nodes of the earlier start are still there')
+    require(n > 0, 'the job was too short')
     job.goes_on(n)
+
+
+def while_starting(site, launcher):
+    """A node dies before the nodes of the second start have met, or soon after."""
+    job = Job(site, launcher, CK_BOOT_TIMEOUT='5')
+    yield job
+    job.await_saved(1)
+    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+    job.await_(lambda: job.count(AGAIN) == 1, 'the next start')
+    job.await_(job.nodes, 'a node')
+    time.sleep(site.random.uniform(0, 0.02))
+    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+    job.goes_on(2)
 
 
 def restart(site, launcher):
@@ -326,7 +341,7 @@ def no_spare(site, launcher):
     job.ends([1], 'host h2 is lost, and the others have no room for its nodes')
 
 
-TRIALS = [restart, kills, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, other_job]
+TRIALS = [restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, other_job]
 # Each has hosts of its own: launchers remember a host that was lost.
 LOSSES = [spare, no_spare]
 
