@@ -10,6 +10,8 @@ UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/te
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
 FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 DAMAGE_BINS := $(patsubst %,$(B)/tests/damage/%,$(DAMAGED))
+# Its nodes die at chosen stages.
+STAGE_BIN := $(B)/tests/stages/saves
 # ckci's parser, which gets damaged files.
 CUT_BIN  := $(B)/tests/ci/test_damaged
 
@@ -20,7 +22,7 @@ FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so)
 
 .PHONY: tests fuzz-bins check check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
-tests: $(if $(filter-out thread,$(SANITIZE)),,lib) tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN))) examples \
+tests: $(if $(filter-out thread,$(SANITIZE)),,lib) tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN)) $(if $(WITHOUT),,$(STAGE_BIN))) examples \
 	$(if $(SANITIZE)$(WITHOUT),,bench-bins) \
 	$(if $(WITHOUT),,fuzz-bins) $(FAIL_SO) $(RIG_LINK)
 fuzz-bins: $(FUZZ_BINS)
@@ -65,6 +67,13 @@ $(foreach c,$(FLIPPED),$(eval $(call flip_rule,$(c))))
 $(DAMAGE_BINS): $(B)/tests/damage/%: $(B)/tests/programs/%.o $(FLIP_OBJ) $(LIB_ALL)
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB_ALL) $(LIBS)
+
+# A program that dies at chosen stages of a checkpoint and of a restart (tests/stages/stages.py).
+STAGES   := qd_start store_measured store_block store_written store_commit store_over image_write_file pwrite \
+	image_folder_commit boot_fence image_walk_check place_read_all asked_read_all
+$(STAGE_BIN): $(B)/tests/programs/saves.o $(B)/tests/stages/stage.o $(LIB_ALL) $(B)/linked_with tests/rules.mk
+	$(say) LINK $@
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(STAGES:%=-Wl,--wrap=%) $(LIB_ALL) $(LIBS)
 
 # A program of which a unit test runs several nodes in one process.
 $(B)/tests/chare/test_order_chare: $(B)/tests/chare/order_nodes.o
