@@ -6,6 +6,10 @@ ckrun --replace runs tests/programs/saves, which saves itself in memory every fe
 of them are killed with signal 9, sometimes again while the job starts again. The job must print what an undisturbed one
 prints. KILL_SEED repeats a run. --time waits for the job between two kills, and prints how long it took from the kill
 to its next line.
+
+With the shape "drawn" each job has another one, and another program: messages (saves, saves_sync) or named channels
+(listed, which checks every value that is put), with CK_LB=rotate or without, saved in memory or on disk, where it asks
+for it or by CK_CHECKPOINT, more or less often. CI has a few of them; 500 are the whole.
 """
 import argparse
 import os
@@ -13,6 +17,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -25,16 +30,57 @@ def read(path):
         return b''
 
 
+class Given:
+    """What runs: the shape of the command line, with saves."""
+
+    def __init__(self, a):
+        self.nodes, self.ppn = map(int, a.shape.split('x'))
+        self.command = [a.build + '/tests/programs/saves', 'memory', str(a.rounds), '3', str(a.fill)]
+        self.env, self.most = {}, 1 << 30
+
+    def undisturbed(self):
+        return last_line(self.command)
+
+    def __str__(self):
+        return f'{self.nodes}x{self.ppn}'
+
+
+class Drawn:
+    """The same by chance. `most`: so many kills a job."""
+
+    def __init__(self, a, draw, folder):
+        self.nodes, self.ppn = draw.choice(((1, 1), (2, 1), (4, 1), (1, 3), (2, 2), (3, 2), (8, 1)))
+        self.env, self.most, self.folder = {}, draw.randint(1, 6), folder
+        where = draw.choice(('memory', 'memory', f'{folder}/{draw.randrange(1 << 30)}'))
+        program = draw.choice(('saves', 'saves_sync', 'listed'))
+        self.command = [f'{a.build}/tests/programs/{program}'] + {
+            'saves': [where, str(draw.randint(100, 1000)), str(draw.randint(2, 12)), str(draw.choice((0, 10, 3000)))],
+            'saves_sync': [str(draw.randint(300, 2000))],
+            'listed': [str(draw.randint(100, 600))],
+        }[program]
+        if program != 'saves':
+            self.env['CK_CHECKPOINT'] = f'{where},{draw.choice((1, 3, 10, 30))}ms'
+        if draw.random() < 0.5:
+            self.env['CK_LB'] = 'rotate'
+
+    def undisturbed(self):
+        """Where it is saved makes no difference."""
+        memory = [word if not word.startswith(self.folder) else 'memory' for word in self.command]
+        return last_line(memory)
+
+    def __str__(self):
+        return ' '.join([f'{self.nodes}x{self.ppn}'] + [f'{k}={v}' for k, v in self.env.items()] + self.command)
+
+
 class Job:
     """A job with --replace, and the lines that it has printed."""
 
-    def __init__(self, a):
-        nodes, ppn = map(int, a.shape.split('x'))
+    def __init__(self, a, what):
         self.lines = []
         self.news = threading.Condition()
         self.ckrun = subprocess.Popen(
-            [a.build + '/bin/ckrun', '--timeout', '100', '--replace', '1000000', '-n', str(nodes * ppn), '--ppn', str(ppn),
-             a.build + '/tests/programs/saves', 'memory', str(a.rounds), '3', str(a.fill)],
+            [a.build + '/bin/ckrun', '--timeout', '100', '--replace', '1000000', '-n', str(what.nodes * what.ppn), '--ppn',
+             str(what.ppn)] + what.command, env=dict(os.environ, **what.env),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.reader = threading.Thread(target=self.take, daemon=True)
         self.reader.start()
@@ -126,10 +172,43 @@ def check(a, code, lines, want):
     return '' if code == 0 or any('the job is ended' in line for line in lines) else f'exit code {code}'
 
 
-def undisturbed(a):
-    run = subprocess.run([a.build + '/tests/programs/saves', 'memory', str(a.rounds), '3', str(a.fill)],
-                         stdout=subprocess.PIPE, text=True, check=True)
+def last_line(command):
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return run.stdout.splitlines()[-1]
+
+
+def print_times(took):
+    took.sort()
+    print('ms from a kill to the next line: min %.1f p50 %.1f p95 %.1f max %.1f, %d kills' % (
+        took[0] * 1e3, took[len(took) // 2] * 1e3, took[int(len(took) * .95)] * 1e3, took[-1] * 1e3, len(took)))
+
+
+def time_kills(a, draw):
+    left, took = a.kills, []
+    while left > 0:
+        job = Job(a, Given(a))
+        left = measure(job, draw, left, took)
+        job.ckrun.terminate()
+        job.end()
+    print_times(took)
+    return 0
+
+
+def kill_many(a, draw, seed, folder):
+    left, jobs = a.kills, 0
+    while left > 0:
+        what = Drawn(a, draw, folder) if a.shape == 'drawn' else Given(a)
+        want = what.undisturbed()
+        job = Job(a, what)
+        left -= disturb(job, draw, min(left, what.most))
+        code, lines = job.end()
+        jobs += 1
+        wrong = check(a, code, lines, want)
+        if wrong:
+            print(f'KILL_SEED={seed}: {what}: {wrong}; the job printed:', *lines[-40:], sep='\n')
+            return 1
+    print(f'{a.kills} kills in {jobs} jobs (KILL_SEED={seed})')
+    return 0
 
 
 def main():
@@ -142,28 +221,8 @@ def main():
     p.add_argument('kills', type=int)
     a = p.parse_args()
     seed = os.environ.get('KILL_SEED') or str(random.randrange(1 << 30))
-    draw, left, took, jobs = random.Random(seed), a.kills, [], 0
-    want = '' if a.time else undisturbed(a)
-    while left > 0:
-        job = Job(a)
-        left = measure(job, draw, left, took) if a.time else left - disturb(job, draw, left)
-        if a.time and not left:
-            job.ckrun.terminate()
-            job.end()
-            break
-        code, lines = job.end()
-        jobs += 1
-        wrong = check(a, code, lines, want)
-        if wrong:
-            print(f'KILL_SEED={seed}: {wrong}; the job printed:', *lines[-40:], sep='\n')
-            return 1
-    if took:
-        took.sort()
-        print('ms from a kill to the next line: min %.1f p50 %.1f p95 %.1f max %.1f, %d kills' % (
-            took[0] * 1e3, took[len(took) // 2] * 1e3, took[int(len(took) * .95)] * 1e3, took[-1] * 1e3, len(took)))
-    else:
-        print(f'{a.kills} kills in {jobs} jobs')
-    return 0
+    with tempfile.TemporaryDirectory() as folder:
+        return time_kills(a, random.Random(seed)) if a.time else kill_many(a, random.Random(seed), seed, folder)
 
 
 if __name__ == '__main__':

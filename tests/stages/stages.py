@@ -57,7 +57,7 @@ class Plan:
             self.deaths = [visit(draw, SAVING, stage, self.nodes)]
         else:
             # After the commit, so that there is something to start from.
-            self.deaths = [visit(draw, SAVING, draw.choice(('committed', 'thaw', 'written')), self.nodes, 2),
+            self.deaths = [visit(draw, SAVING, draw.choice(('committed', 'thaw', 'written')), self.nodes, 3),
                            visit(draw, STARTING, stage, self.nodes)]
         if draw.random() < 0.3:
             self.deaths.append(visit(draw, STARTING, draw.choice(('start', 'fence', 'fenced')), self.nodes))
