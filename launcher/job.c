@@ -28,11 +28,16 @@ enum {
 	LAST_WORDS = 1 << 20, /* bytes to read at most of an ended node; others may still write there */
 };
 
-int64_t launch_now_ms(void)
+uint64_t launch_now_ns(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int64_t launch_now_ms(void)
+{
+	return (int64_t)(launch_now_ns() / 1000000);
 }
 
 static void say_args(struct launch_job *job, const char *fmt, va_list args)

@@ -401,6 +401,7 @@ void launch_again_reaped(struct launch_job *job);
 /* ---- job.c -------------------------------------------------------------------------- */
 
 int64_t launch_now_ms(void);
+uint64_t launch_now_ns(void); /* as the nodes read it */
 void launch_signals_init(struct launch_job *job);
 void launch_signals_read(struct launch_job *job);
 /** Print one line about the user's request, before there is a job. Returns its exit code. */

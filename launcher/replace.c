@@ -79,8 +79,17 @@ static bool dies_again(struct launch_job *job, int sig)
 	return again;
 }
 
+static void note_death(struct launch_job *job)
+{
+	struct image_info saved = { 0 };
+
+	image_memory_committed(&job->images, &saved);
+	image_since_died(&job->images.page->since, saved.at_ns, launch_now_ns());
+}
+
 static void start_replacing(struct launch_job *job, const struct launch_node *spare)
 {
+	note_death(job);
 	job->n_replaced++;
 	job->phase = LAUNCH_REPLACING;
 	job->spared = spare;

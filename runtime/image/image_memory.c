@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define PAGE_MAGIC "CHARDPG1"
+#define PAGE_MAGIC "CHARDPG2"
 
 static const struct image_memory NONE = { .slot = { -1, -1 }, .page_fd = -1 };
 
@@ -257,6 +257,34 @@ void image_memory_forget(const struct image_memory *m, uint64_t sequence, uint32
  * before the store, and whoever sees its number, by the load with acquire, sees them, too. The page
  * and the images are memory of one host. A writer of the next checkpoint but one begins only after
  * the next is committed, so whoever reads the newest reads no slot that is being written. */
+/* Relaxed: nobody writes at the same time, and who reads is a later process, or waits for the
+ * writer's death. */
+static uint64_t since(const _Atomic uint64_t *of)
+{
+	return atomic_load_explicit(of, memory_order_relaxed);
+}
+
+void image_since_up(struct image_since *s, uint64_t now_ns)
+{
+	const uint64_t died_ns = since(&s->died_ns);
+
+	if (died_ns > since(&s->up_ns))
+		atomic_store_explicit(&s->down_ns, since(&s->down_ns) + now_ns - died_ns,
+				      memory_order_relaxed);
+	atomic_store_explicit(&s->up_ns, now_ns, memory_order_relaxed);
+}
+
+/* Nodes that die while they start again have lost nothing, and the first death's time counts. */
+void image_since_died(struct image_since *s, uint64_t saved_ns, uint64_t now_ns)
+{
+	const uint64_t up_ns = since(&s->up_ns), from_ns = saved_ns > up_ns ? saved_ns : up_ns;
+
+	if (up_ns <= since(&s->died_ns))
+		return;
+	atomic_store_explicit(&s->lost_ns, since(&s->lost_ns) + now_ns - from_ns, memory_order_relaxed);
+	atomic_store_explicit(&s->died_ns, now_ns, memory_order_relaxed);
+}
+
 void image_memory_commit(const struct image_memory *m, uint64_t sequence,
 			 const struct image_info *info)
 {

@@ -40,6 +40,15 @@ struct image_info {
 	uint64_t wall_ns;        /* that the job had run, in all epochs */
 };
 
+/** What deaths have cost. Who keeps the memory writes it while there is no node, and PE 0 else. On
+ * CLOCK_MONOTONIC. */
+struct image_since {
+	_Atomic uint64_t up_ns;      /* when the program began or went on last; 0: never */
+	_Atomic uint64_t died_ns;    /* when its nodes died last; 0: never */
+	_Atomic uint64_t lost_ns;    /* from the newest checkpoints, or from when it was up, to deaths */
+	_Atomic uint64_t down_ns;    /* from deaths until it was up again */
+};
+
 /** The page. The process that commits writes it, everybody reads. */
 struct image_page {
 	char magic[8];
@@ -48,6 +57,7 @@ struct image_page {
 	_Atomic uint64_t restarts;   /* how often whoever keeps the memory has started all nodes again;
 				      * it alone writes it, while there is no node */
 	struct image_talk talk;
+	struct image_since since;
 };
 
 struct image_memory {
@@ -97,6 +107,11 @@ void image_region_unmap(struct image_region *r);
 void image_memory_forget(const struct image_memory *m, uint64_t sequence, uint32_t first_node);
 
 /* ---- what is valid ------------------------------------------------------------------------ */
+
+/** The program is up, or its nodes have died; then `saved_ns` is when the newest checkpoint was
+ * complete (0: there is none). */
+void image_since_up(struct image_since *s, uint64_t now_ns);
+void image_since_died(struct image_since *s, uint64_t saved_ns, uint64_t now_ns);
 
 /** All images of checkpoint `sequence` are complete. */
 void image_memory_commit(const struct image_memory *m, uint64_t sequence,

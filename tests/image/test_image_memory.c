@@ -319,6 +319,28 @@ static void a_limit_on_files_is_named(void **state)
 	assert_non_null(strstr(why.text, "ulimit -f"));
 }
 
+/* Up at 10, saved at 15, dead at 19, up at 22; dead at 30 and once more at 31, before it was up at
+ * 35; dead at 36. */
+static void what_deaths_cost_is_added_up(void **state)
+{
+	struct image_since s = { 0 };
+
+	(void)state;
+	image_since_up(&s, 10);
+	image_since_died(&s, 15, 19);
+	assert_true(s.lost_ns == 4 && s.down_ns == 0);
+	image_since_up(&s, 22);
+	assert_int_equal(s.down_ns, 3);
+	image_since_died(&s, 15, 30); /* from when it was up again */
+	assert_int_equal(s.lost_ns, 12);
+	image_since_died(&s, 15, 31);
+	assert_true(s.lost_ns == 12 && s.died_ns == 30);
+	image_since_up(&s, 35);
+	assert_int_equal(s.down_ns, 8);
+	image_since_died(&s, 0, 36);
+	assert_int_equal(s.lost_ns, 13);
+}
+
 #define FACT(f) cmocka_unit_test_setup_teardown(f, make, drop)
 
 int main(void)
@@ -335,6 +357,7 @@ int main(void)
 		FACT(a_child_inherits_by_three_numbers),
 		FACT(numbers_of_other_files_are_refused),
 		FACT(a_limit_on_files_is_named),
+		FACT(what_deaths_cost_is_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,7 @@ void save_over(struct pe *pe, int status)
 {
 	struct save_pe *s = save_of(pe);
 
+	figures_saved(pe, status, s->all_bytes);
 	s->stage = SAVE_NONE;
 	if (status == CK_CHECKPOINT_SUCCESS)
 		note_saved(pe);
@@ -203,6 +204,22 @@ struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb)
 	(void)cb;
 	return csd_named(NULL, "the checkpoint for %s",
 			 callback_thing(pe, &save_of(pe)->wishes->ask.done).name);
+}
+
+/* PE 0, for the watchdog. */
+void save_describe(struct pe *pe, struct csd_told *to)
+{
+	static const char *const stages[] = {
+		[SAVE_PREPARES] = "its folder is made",
+		[SAVE_AWAITS_REST] = "it waits for the job to come to rest",
+		[SAVE_FREEZES] = "the PEs freeze", [SAVE_WRITES] = "the frozen PEs copy their state",
+		[SAVE_STORES] = "the nodes write their files",
+	};
+	const struct save_pe *s = save_of(pe);
+
+	if (s->stage != SAVE_NONE)
+		csd_tell(to, NULL, "a checkpoint %s%s is under way: %s",
+			 save_is_on_disk(pe) ? "in " : "in memory", s->wishes->ask.dir, stages[s->stage]);
 }
 
 /* ---- after a restart ------------------------------------------------------------------------- */

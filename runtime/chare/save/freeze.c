@@ -132,12 +132,14 @@ static void freeze(struct pe *pe, uint32_t no)
 	save_tell_children(pe, SAVE_FREEZE, no);
 	s->no = no;
 	s->frozen = pe->frozen = true;
+	figures_frozen(pe);
 	await_answers(s);
 	print_flush(pe);
 	answer_frozen(pe);
 	while (s->frozen && csd_wait_for(pe, ck_handler(pe, PART_SAVE, H_SAVE)))
 		;
 	pe->frozen = false;
+	figures_thawed(pe);
 }
 
 static bool write_it(struct pe *pe, uint64_t sequence, uint64_t job)

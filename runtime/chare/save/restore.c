@@ -63,20 +63,31 @@ static void read_readonly(struct pe *pe)
 	read_block(pe, source_image(pe->node, 0), 0, UINT32_C(1) << IMAGE_READONLY);
 }
 
-static void read_all(struct pe *pe)
+/* The PE counts as frozen: the watchdog knows that this takes as long as the state is large. */
+static void read_images(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);
 
 	(void)source_image(pe->node, 0); /* a node that cannot read does not know how many there are */
+	pe->frozen = true;
 	for (int n = 0; n < ck->restart.n_nodes; n++) {
 		const struct image_in *in = source_image(pe->node, n);
 
 		for (uint32_t p = 0; p < in->head->n_pes; p++)
 			read_block(pe, in, in->head->first_pe + p, ~(UINT32_C(1) << IMAGE_READONLY));
 	}
+	pe->frozen = false;
+}
+
+static void read_all(struct pe *pe)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	read_images(pe);
 	for (int i = 0; i < CK_PARTS; i++)
 		if (ck->parts[i] && ck->parts[i]->save.read_all)
 			ck->parts[i]->save.read_all(pe);
+	figures_up(pe);
 }
 
 const struct ck_restarter save_restarter = { source_open, source_is_there, read_readonly, read_all };

@@ -7,6 +7,7 @@
 static int save_node_start(struct node *node)
 {
 	when_read(node);
+	figures_name(node);
 	settle_set_waits(node, when_waits);
 	return store_node_start(node);
 }
@@ -23,6 +24,12 @@ static void save_pe_stop(struct pe *pe)
 	signal_pe_stop(pe);
 	disk_stop(pe);
 	save_wishes_free(pe);
+}
+
+static void save_pe_start(struct pe *pe)
+{
+	signal_pe_start(pe);
+	figures_pe_start(pe);
 }
 
 static const struct ck_handler handlers[] = {
@@ -56,8 +63,9 @@ const struct ck_part save_part = {
 	.callbacks = CK_LIST(callbacks),
 	.node_start = save_node_start,
 	.node_stop = save_node_stop,
-	.pe_start = signal_pe_start,
+	.pe_start = save_pe_start,
 	.pe_stop = save_pe_stop,
+	.describe = save_describe,
 	.save = { .write = asked_write, .kinds = UINT32_C(1) << IMAGE_ASKED, .mine = asked_is_mine,
 		  .read = asked_read, .read_all = asked_read_all },
 };

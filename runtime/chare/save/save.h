@@ -10,6 +10,7 @@
  *	disk.c      from there to a folder, while the program computes
  *	source.c    the images from which the job starts
  *	restore.c   starting from them
+ *	figures.c   what CK_STATS says of all that
  *
  * Owns     the order of a checkpoint. What is saved belongs to the parts (`save` of struct ck_part).
  * Called   by programs, on any PE. It is the top room of the layer: nothing here calls it.

@@ -76,6 +76,7 @@ struct save_pe {
 	int n_in;             /* children in PE 0's tree that have answered */
 	struct save_sums in;  /* the sums of their answers */
 	size_t bytes;         /* of its block */
+	uint64_t froze_ticks; /* figures.c's: when it froze last */
 	struct disk *disk;    /* of a node's first PE; NULL: it has written nothing yet */
 
 	/* PE 0. */
@@ -118,6 +119,7 @@ struct save_node {
 	uint64_t restarts;    /* of these, those that the page of the job's memory counts */
 	double seconds;       /* that the job had run when that was taken; 0 */
 	uint64_t job;         /* a number that no other job has; 0: not known yet */
+	int counts;           /* of figures.c: the first of its numbers */
 };
 
 static inline struct save_pe *save_of(const struct pe *pe) { return ck_state(pe, PART_SAVE); }
@@ -148,6 +150,7 @@ void save_asked(struct pe *pe, const struct save_msg *m);
 /** PE 0: the job is quiescent, or was when the callback was sent. */
 void save_at_rest(struct pe *pe, const CkCallback *cb, struct ck_env *env);
 struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb);
+void save_describe(struct pe *pe, struct csd_told *to);
 /** PE 0: freeze when the job is quiescent; again, if a message was under way when the PEs froze. */
 void save_await_rest(struct pe *pe);
 /** PE 0: the folder of the checkpoint is there. */
@@ -194,6 +197,17 @@ const char *save_program_name(const struct node *node);
 uint64_t save_fingerprint(const struct ck_node *ck);
 /** The most PEs that the job has ever had. */
 int save_most_pes(const struct node *node);
+
+/* figures.c: CK_STATS, and what ckrun --replace has lost */
+void figures_name(struct node *node);
+void figures_pe_start(struct pe *pe);
+/** PE 0: the program goes on, or has begun. */
+void figures_up(struct pe *pe);
+/** The PE freezes, and thaws. */
+void figures_frozen(struct pe *pe);
+void figures_thawed(struct pe *pe);
+/** PE 0: a checkpoint is over; `bytes` in all. */
+void figures_saved(struct pe *pe, int status, uint64_t bytes);
 
 /* source.c */
 #define CANNOT_START "cannot start from the checkpoint: "

@@ -106,6 +106,12 @@ struct csd_count {
 void csd_count_begin(struct pe *pe, struct count_run *run, int row);
 void csd_count_end(struct pe *pe, struct count_run *run);
 
+/** A time on another clock, for a number in ticks. */
+static inline uint64_t csd_count_ticks(const struct pe_counts *c, uint64_t ns)
+{
+	return (uint64_t)(((unsigned __int128)ns << 32) / (c->ns_per_tick ? c->ns_per_tick : 1));
+}
+
 /** A put to a PE of the job. */
 void csd_count_put(struct pe *pe, int to, uint64_t bytes);
 

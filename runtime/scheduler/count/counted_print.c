@@ -285,6 +285,15 @@ static void print_numbers(const struct report *r)
 	}
 }
 
+static void print_epoch(const struct report *r, const struct csd_epoch *e)
+{
+	if (e->no)
+		fprintf(r->f, ", epoch %" PRIu64, e->no);
+	if (e->checkpoint)
+		fprintf(r->f, " from checkpoint %" PRIu64, e->checkpoint);
+	fputc('\n', r->f);
+}
+
 /* In one write, so that lines of other PEs do not interrupt it. */
 void counts_print(struct pe *pe)
 {
@@ -298,8 +307,9 @@ void counts_print(struct pe *pe)
 	locale_t before = cmi_plain_begin();
 	const struct report r = report_of(pe, f);
 
-	fprintf(f, "chard: statistics: %s on %s, %s\n", csd_plural(r.s->n_pes, "PE", "PEs").text,
+	fprintf(f, "chard: statistics: %s on %s, %s", csd_plural(r.s->n_pes, "PE", "PEs").text,
 		csd_plural((uint64_t)n_nodes, "node", "nodes").text, text_of((double)r.wall_ns, COUNT_TICKS).s);
+	print_epoch(&r, &pe->node->epoch);
 	print_pes(&r);
 	print_rows(&r);
 	print_histogram(&r);
@@ -411,7 +421,9 @@ void counts_write_json(FILE *f, struct pe *pe)
 		fputs(i ? ", " : "", f);
 		write_string(f, cfg->argv[i]);
 	}
-	fprintf(f, "], \"nodes\": %d, \"exit_code\": %d, \"wall_ns\": %" PRIu64,
+	fprintf(f, "], \"epoch\": %" PRIu64 ", \"checkpoint\": %" PRIu64, pe->node->epoch.no,
+		pe->node->epoch.checkpoint);
+	fprintf(f, ", \"nodes\": %d, \"exit_code\": %d, \"wall_ns\": %" PRIu64,
 		pe->node->job->n_nodes,
 		atomic_load_explicit(&pe->node->exit_code, memory_order_relaxed), r.wall_ns);
 	write_list(&r, "rows", r.n_rows, write_row);

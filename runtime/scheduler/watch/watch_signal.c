@@ -68,14 +68,15 @@ static void tell_busy(const struct pe *pe, void *context)
 	cmi_signal_trace(line, context);
 }
 
-/* A PE that is idle makes passes, or sleeps. */
+/* A PE that is idle makes passes, or sleeps. One that writes or reads a checkpoint takes as long as
+ * the state is large. */
 static void watch_tick(struct pe *pe, void *context)
 {
 	struct csd_signals *s = pe->signals;
 	const uint64_t work = pe->n_processed + pe->n_dispatched + pe->passes;
 	char who[256], line[400];
 
-	if (pe->stop || pe->away || is_asleep(pe) || work != s->work) {
+	if (pe->stop || pe->away || pe->frozen || is_asleep(pe) || work != s->work) {
 		s->work = work;
 		s->n_same = 0;
 		return;

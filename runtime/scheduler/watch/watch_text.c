@@ -233,6 +233,18 @@ static void print_all(FILE *out, const struct pe *pe, const struct csd_told *tol
 	free(f.edges);
 }
 
+static void print_epoch(FILE *out, const struct csd_epoch *e)
+{
+	if (!e->no)
+		return;
+	fprintf(out, "chard: this is epoch %llu of the job, which has gone on from ",
+		(unsigned long long)e->no);
+	if (e->checkpoint)
+		fprintf(out, "checkpoint %llu\n", (unsigned long long)e->checkpoint);
+	else
+		fputs("the beginning\n", out);
+}
+
 void watch_print(const struct pe *pe, const char *why, const struct csd_told *told, int n)
 {
 	char *text;
@@ -240,6 +252,7 @@ void watch_print(const struct pe *pe, const char *why, const struct csd_told *to
 	FILE *out = cmi_must_have(open_memstream(&text, &bytes), sizeof *out, WATCH_REPORT);
 
 	fprintf(out, "chard: %s\n", why);
+	print_epoch(out, &pe->node->epoch);
 	print_all(out, pe, told, n);
 	if (fclose(out))
 		cmi_no_memory(bytes, WATCH_REPORT);
