@@ -81,6 +81,8 @@ static void answer(struct launch_job *job, bool ok, const char *why)
 	job->ask.word = 0;
 	if (wish == IMAGE_WISH_EXIT)
 		launch_leave_answered(job, ok, why);
+	else
+		launch_resize_answered(job, ok, why);
 }
 
 /** Acquire: pairs with PE 0's release; status and text are valid. */
@@ -93,8 +95,8 @@ static void look(struct launch_job *job, int64_t now)
 	if (atomic_load_explicit(&t->answered, memory_order_acquire) == word) {
 		snprintf(why, sizeof(why), "%.*s", IMAGE_ANSWER - 1, t->why);
 		answer(job, t->status == 0, why[0] ? why : "see the lines before this one");
-	} else if (now >= job->ask.until && atomic_load_explicit(&t->heard, memory_order_relaxed) != word &&
-		   launch_ask_not(job)) {
+	} else if (now >= job->ask.until &&
+		   atomic_load_explicit(&t->heard, memory_order_relaxed) != word && launch_ask_not(job)) {
 		job->ask.wish = (enum image_wish)(word & ((1 << IMAGE_WISH_BITS) - 1));
 		answer(job, false, "PE 0 has not come back to its queue");
 	}

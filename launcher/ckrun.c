@@ -49,7 +49,10 @@
 #include <unistd.h>
 
 /* Indices in the poll array: first the job's, then three for each node. */
-enum { POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_NODES = POLL_SINKS + 2, POLL_PER_NODE = 3 };
+enum {
+	POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_CONTROL = POLL_SINKS + 2,
+	POLL_NODES = POLL_CONTROL + 1 + LAUNCH_CLIENTS, POLL_PER_NODE = 3
+};
 
 enum {
 	READ_TURN = 1 << 16,  /* bytes from one stream before the next one's turn */
@@ -66,39 +69,15 @@ static bool same_file(int a, int b)
 	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static void init_node(struct launch_job *job, int rank)
-{
-	struct launch_node *n = &job->nodes[rank];
-	int left = job->o.n_pes - rank * job->o.ppn;
-	*n = (struct launch_node){
-		.rank = rank,
-		.first_pe = rank * job->o.ppn,
-		.n_pes = left < job->o.ppn ? left : job->o.ppn,
-		.launcher = job->o.delegate ? job->o.argv[0] : NULL,
-		.pid = -1,
-		.own_group = rank != 0 || !isatty(STDIN_FILENO),
-		.ended = true, /* until it is started */
-		.pmi_fd = -1,
-	};
-	for (int i = 0; i < 2; i++) {
-		n->streams[i].fd = -1;
-		n->streams[i].sink = i == 0 ? &job->sinks[0] : job->err;
-		n->streams[i].tag = job->o.tag_output && !job->o.delegate ? rank : -1;
-	}
-}
-
 static void init_job(struct launch_job *job)
 {
-	job->n_nodes = job->o.delegate ? 1 : (job->o.n_pes + job->o.ppn - 1) / job->o.ppn;
 	job->exec_fd = -1;
 	job->first_restart = getenv("CK_RESTART") ? strdup(getenv("CK_RESTART")) : NULL;
 	job->timeout_at = job->o.timeout_ms < 0 ? -1 : launch_now_ms() + job->o.timeout_ms;
 	job->sinks[0].fd = STDOUT_FILENO;
 	job->sinks[1].fd = STDERR_FILENO;
 	job->err = &job->sinks[same_file(STDOUT_FILENO, STDERR_FILENO) ? 0 : 1];
-	job->nodes = launch_must_have(calloc((size_t)job->n_nodes, sizeof(*job->nodes)), "the nodes");
-	for (int i = 0; i < job->n_nodes; i++)
-		init_node(job, i);
+	launch_make_nodes(job);
 	launch_signals_init(job);
 }
 
@@ -115,6 +94,7 @@ static void fill_poll(const struct launch_job *job, struct pollfd *p)
 	p[POLL_EXEC] = poll_entry(job->exec_fd, POLLIN);
 	for (int i = 0; i < 2; i++)
 		p[POLL_SINKS + i] = poll_entry(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
+	launch_control_poll(job, &p[POLL_CONTROL]);
 	for (int i = 0; i < job->n_started; i++) {
 		const struct launch_node *n = &job->nodes[i];
 		struct pollfd *q = &p[POLL_NODES + POLL_PER_NODE * i];
@@ -151,14 +131,27 @@ static void serve_node(struct launch_job *job, struct launch_node *n, const stru
 			launch_stream_read(&n->streams[k], READ_TURN);
 }
 
+/** With as many entries as the nodes need now. */
+static struct pollfd *poll_array(struct launch_job *job)
+{
+	const size_t n = (size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes);
+
+	if (job->n_poll < n)
+		job->poll = launch_must_have(realloc(job->poll, n * sizeof(*job->poll)), "the nodes");
+	job->n_poll = job->n_poll < n ? n : job->n_poll;
+	fill_poll(job, job->poll);
+	return job->poll;
+}
+
 /** Wait for an event and handle it. */
-static void turn(struct launch_job *job, struct pollfd *p)
+static void turn(struct launch_job *job)
 {
 	int timeout_ms = launch_ask_turn(job, launch_deadlines(job));
 	timeout_ms = launch_hung_turn(job, launch_progress_turn(job, timeout_ms));
 	timeout_ms = launch_shells_turn(job, timeout_ms);
 	timeout_ms = launch_again_turn(job, timeout_ms);
-	fill_poll(job, p);
+	launch_resize_turn(job);
+	struct pollfd *p = poll_array(job);
 	/* Not more entries than open descriptors: poll refuses more than RLIMIT_NOFILE. */
 	int n = poll(p, (nfds_t)(POLL_NODES + POLL_PER_NODE * job->n_started), timeout_ms);
 	if (n < 0 && errno != EINTR)
@@ -173,6 +166,7 @@ static void turn(struct launch_job *job, struct pollfd *p)
 		launch_exec_failed(job);
 	for (int i = 0; i < job->n_started; i++)
 		serve_node(job, &job->nodes[i], &p[POLL_NODES + POLL_PER_NODE * i]);
+	launch_control_serve(job, &p[POLL_CONTROL]);
 	/* Last, because a death is judged by everything that the node has sent before. */
 	if (p[POLL_SIGNALS].revents)
 		launch_signals_read(job);
@@ -180,11 +174,9 @@ static void turn(struct launch_job *job, struct pollfd *p)
 
 static void forward_until_end(struct launch_job *job)
 {
-	struct pollfd *p = launch_must_have(
-		calloc((size_t)(POLL_NODES + POLL_PER_NODE * job->n_nodes), sizeof(*p)), "the nodes");
 	while (job->n_alive > 0)
-		turn(job, p);
-	free(p);
+		turn(job);
+	free(job->poll);
 }
 
 /* ---- reap --------------------------------------------------------------------------- */
@@ -248,6 +240,8 @@ int main(int argc, char **argv)
 
 	launch_open_std_fds();
 	int rc = launch_parse(argc, argv, &job.o);
+	if (rc < 0 && job.o.resize)
+		rc = launch_call(&job.o);
 	if (rc < 0) {
 		launch_set_given(&job.o);
 		rc = launch_restart(&job.o);
@@ -265,12 +259,14 @@ int main(int argc, char **argv)
 		launch_delegate_say(&job);
 	launch_shells_start(&job);
 	launch_folder_make(&job);
+	launch_control_start(&job);
 	const bool can_start = launch_replace_start(&job);
 	launch_progress_start(&job);
 	launch_hung_start(&job);
 	if (can_start)
 		launch_spawn_all(&job);
 	forward_until_end(&job);
+	launch_control_stop(&job);
 	launch_folder_remove(&job);
 	drain_and_free(&job);
 	return job.code;

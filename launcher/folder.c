@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder.c: the folder for UCX's shared-memory files, in jobs whose nodes use UCX within their
- * host.
+ * folder.c: the job's folder. It has the job's socket (control.c), and UCX's shared-memory files in
+ * jobs whose nodes use UCX within their host.
  *
  * UCX makes a file, fills it, and then removes its name. A node that is killed in between leaves
  * the file behind. So the files of a job have a folder of their own, which is removed with the job.
  * A process of ours, the keeper, waits for any end of ckrun, and removes the folder. Afterwards no
  * file can be made in it any more.
  *
- * Usually the nodes exchange everything in nameless memory, and UCX is not opened. Then there is
- * neither folder nor keeper.
+ * Its name has ckrun's process id, so that others find it. Usually the nodes exchange everything in
+ * nameless memory, and UCX is not opened; then the socket is all that is there.
  */
 #include "launch.h"
 
@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES_PER_PE = 4 << 20, TRIES = 1000, TRY_US = 1000 };
+enum { BYTES_PER_PE = 4 << 20, BYTES_OF_SOCKET = 1 << 12, TRIES = 1000, TRY_US = 1000 };
 
 /** Whether the nodes may use UCX within their host: they are told to, or they may be unable to map
  * each other's memory, for lack of address space or because of a limit on file size. */
@@ -46,23 +46,24 @@ static bool is_wanted(void)
 	return false;
 }
 
-static bool has_room(const char *place, int n_pes)
+static bool has_room(const char *place, double bytes)
 {
 	struct statvfs fs;
 	return !statvfs(place, &fs) &&
-	       (double)fs.f_bavail * (double)fs.f_frsize >= (double)n_pes * BYTES_PER_PE;
+	       (double)fs.f_bavail * (double)fs.f_frsize >= bytes;
 }
 
 /** Make the folder in the first writable directory with enough space; "" when there is none. */
-static void make_folder(struct launch_job *job)
+static void make_folder(struct launch_job *job, pid_t ckrun)
 {
+	const double bytes = job->for_ucx ? (double)job->o.n_pes * BYTES_PER_PE : BYTES_OF_SOCKET;
 	const char *const places[] = { "/dev/shm", getenv("TMPDIR"), "/tmp" };
 	char *path = job->folder;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (!places[i] || !has_room(places[i], job->o.n_pes))
+		if (!places[i] || !has_room(places[i], bytes))
 			continue;
-		int n = snprintf(path, sizeof(job->folder), "%s/ckrun.XXXXXX", places[i]);
+		int n = snprintf(path, sizeof(job->folder), "%s/ckrun.%d.XXXXXX", places[i], (int)ckrun);
 		if (n < (int)sizeof(job->folder) && mkdtemp(path))
 			return;
 	}
@@ -91,7 +92,7 @@ static void remove_folder(const char *folder)
 
 /** The keeper makes the folder itself, so that it is never known to ckrun alone. It has its own
  * process group, which the job's signals do not reach, and no descriptors of others. */
-_Noreturn static void keep(struct launch_job *job, int ckrun_fd)
+_Noreturn static void keep(struct launch_job *job, pid_t ckrun, int ckrun_fd)
 {
 	char byte;
 	sigset_t all;
@@ -102,7 +103,7 @@ _Noreturn static void keep(struct launch_job *job, int ckrun_fd)
 	prctl(PR_SET_NAME, "ckrun-keeper");
 	dup2(ckrun_fd, STDIN_FILENO);
 	close_range(STDIN_FILENO + 1, ~0U, 0);
-	make_folder(job);
+	make_folder(job, ckrun);
 	if (!job->folder[0])
 		_exit(0);
 	if (send(STDIN_FILENO, job->folder, sizeof(job->folder), 0) > 0)
@@ -114,14 +115,16 @@ _Noreturn static void keep(struct launch_job *job, int ckrun_fd)
 
 void launch_folder_make(struct launch_job *job)
 {
+	const pid_t ckrun = getpid();
 	int fds[2];
 
 	job->keeper_fd = -1;
-	if (!is_wanted() || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+	job->for_ucx = is_wanted();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return;
 	job->keeper = fork();
 	if (job->keeper == 0)
-		keep(job, fds[1]);
+		keep(job, ckrun, fds[1]);
 	close(fds[1]);
 	job->keeper_fd = fds[0];
 	if (recv(fds[0], job->folder, sizeof(job->folder), MSG_WAITALL) != sizeof(job->folder))

@@ -6,8 +6,9 @@
  *   hosts.c        lists and files of hosts, and how many nodes each gets
  *   delegate.c     several hosts: the line of the launcher that is called
  *   shells.c       the remote shells of that launcher, which may fail
+ *   nodes.c        the nodes of the job, before they are started
  *   spawn.c        processes, their pipes and environment
- *   folder.c       the folder for UCX's files, and who removes it
+ *   folder.c       the job's folder, and who removes it
  *   output.c       node pipes -> whole lines -> ckrun's stdout and stderr
  *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
  *   kvs.c          what the nodes published
@@ -19,6 +20,9 @@
  *   restart.c      --restart: the checkpoint from which the job starts
  *   ask.c          asks PE 0 for a checkpoint
  *   leave.c        --checkpoint-exit: a signal saves the job and ends it
+ *   control.c      the job's socket: what other processes may ask ckrun for
+ *   resize.c       --resize: all nodes start again, another number of them
+ *   call.c         the other end of that socket
  *   ckrun.c        the stages and the poll loop
  *
  * A node and ckrun share only the node's environment, the words on its socket and its exit code;
@@ -37,6 +41,7 @@
 #include "../runtime/image/image_memory.h"
 
 struct launch_job;
+struct pollfd;
 
 /* ---- memory (buf.c) ----------------------------------------------------------------- */
 
@@ -99,6 +104,7 @@ struct launch_options {
 	const char *restart;   /* the checkpoint to start from; NULL: not given */
 	const char *restart_option; /* one of LAUNCH_RESTART...; NULL: not given */
 	bool checkpoint_exit;  /* SIGTERM saves the job first */
+	int resize;            /* the job argv[0] is to have so many PEs; 0: start a job */
 	bool local;            /* this host, whatever the environment contains */
 	const char *hosts, *hostfile, *launcher; /* NULL: not given */
 	char **env;            /* NAME=VALUE, or NAME: as it is; the strings are the command line's */
@@ -235,6 +241,27 @@ struct launch_ask {
 	int64_t until;                 /* it must have been heard before */
 };
 
+enum { LAUNCH_CLIENTS = 8, LAUNCH_LINE = 256 };
+
+/** The job's socket (control.c). */
+struct launch_control {
+	int fd;                        /* -1: there is none */
+	struct launch_client {
+		int fd;                /* -1: nobody */
+		bool waits;            /* has asked, and gets an answer */
+		size_t n;
+		char line[LAUNCH_LINE]; /* so far */
+	} clients[LAUNCH_CLIENTS];
+};
+
+/** All nodes start again, another number of them (resize.c). */
+struct launch_resize {
+	int from, to;                  /* PEs; to 0: no */
+	bool starts;                   /* the nodes are killed, or start again */
+	struct launch_client *client;  /* who has asked; NULL: gone */
+	int64_t begun_ms;
+};
+
 struct launch_job {
 	struct launch_options o;
 	struct launch_node *nodes;
@@ -259,6 +286,10 @@ struct launch_job {
 	bool faulted;                  /* the last death was a fault of the program */
 	uint64_t saved_at_death;       /* the newest checkpoint then */
 	struct launch_ask ask;
+	struct launch_control control;
+	struct launch_resize resize;
+	struct pollfd *poll;           /* ckrun.c's: [n_poll] */
+	size_t n_poll;
 	bool leaving;                  /* leave.c: the job is to be saved and to end */
 	/* shells.c's */
 	int64_t shells_until;          /* the time of its last check; 0: none */
@@ -266,6 +297,7 @@ struct launch_job {
 	struct launch_progress *progress; /* NULL: no gauges, and no line of progress */
 	struct launch_hung *hung;      /* NULL: no --replace-hung */
 	/* folder.c's */
+	bool for_ucx;                  /* it is there for UCX, too */
 	char folder[256];              /* "": none */
 	pid_t keeper;
 	int keeper_fd;                 /* closed when ckrun ends */
@@ -285,12 +317,17 @@ void launch_set_given(const struct launch_options *o);
 void launch_spawn_all(struct launch_job *job);
 /** The same again, when all have ended. */
 void launch_spawn_nodes(struct launch_job *job);
+/** Whether a job of so many nodes and PEs fits on this host; if not, `what` says why. */
+bool launch_has_room(int n_nodes, int n_pes, char *what, size_t cap);
+/** Tell the nodes that start from now on how many there are. */
+void launch_set_size(const struct launch_job *job);
 /** Check whether a child could not execute the program, and end the job if so. */
 void launch_exec_failed(struct launch_job *job);
 
 /* ---- folder.c ------------------------------------------------------------------------ */
 
-/** Make a folder for the files of UCX, if the nodes may need one. Before the nodes are started. */
+/** Make a folder for the job's socket and, if the nodes may need it, for UCX's files. Before the nodes
+ * are started. */
 void launch_folder_make(struct launch_job *job);
 /** Remove it. After the nodes have ended. */
 void launch_folder_remove(struct launch_job *job);
@@ -311,6 +348,8 @@ void launch_progress_forget(struct launch_job *job);
 int launch_progress_turn(struct launch_job *job, int timeout_ms);
 /** Remove the line, because ckrun is about to stop. It is drawn again later. */
 void launch_progress_hide(struct launch_job *job);
+/** The nodes start again, with another number of PEs. */
+void launch_progress_anew(struct launch_job *job);
 /** For good. */
 void launch_progress_end(struct launch_job *job);
 
@@ -352,6 +391,42 @@ void launch_leave_answered(struct launch_job *job, bool ok, const char *why);
 /** Whether nodes end with this code because the job was saved; they have said so. */
 bool launch_leave_code(const struct launch_job *job, int code);
 
+/* ---- control.c ---------------------------------------------------------------------- */
+
+/** Open the job's socket, "control" in its folder. Without a folder there is none. */
+void launch_control_start(struct launch_job *job);
+/** The end of the job: who still waits is told so. */
+void launch_control_stop(struct launch_job *job);
+/** Its entries of the poll array, 1 + LAUNCH_CLIENTS of them; and what came of them. */
+void launch_control_poll(const struct launch_job *job, struct pollfd *p);
+void launch_control_serve(struct launch_job *job, const struct pollfd *p);
+/** Answer in one line, and hang up. Nothing if the client is gone (NULL). */
+void launch_control_answer(struct launch_client *c, bool ok, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- resize.c ----------------------------------------------------------------------- */
+
+/** A client wants so many PEs. It gets an answer, at once or later. */
+void launch_resize(struct launch_job *job, struct launch_client *c, const char *pes);
+/** PE 0's answer: whether all is saved. */
+void launch_resize_answered(struct launch_job *job, bool ok, const char *why);
+/** All nodes have ended, and start again next: in the new shape. */
+void launch_resize_now(struct launch_job *job);
+/** In each turn: tell the client when it is done. */
+void launch_resize_turn(struct launch_job *job);
+/** The client has gone. */
+void launch_resize_unheard(struct launch_job *job, const struct launch_client *c);
+
+/* ---- call.c ------------------------------------------------------------------------- */
+
+/** ckrun --resize N JOB. Returns the exit code. */
+int launch_call(const struct launch_options *o);
+
+/* ---- nodes.c ------------------------------------------------------------------------ */
+
+/** The nodes of a job of o.n_pes PEs, none of which is started. */
+void launch_make_nodes(struct launch_job *job);
+
 /* ---- replace.c ---------------------------------------------------------------------- */
 
 /** Before the nodes are started: make the memory for their checkpoints. False: the job needs it and
@@ -366,6 +441,8 @@ bool launch_replace_aborted(struct launch_job *job, const struct launch_node *n,
 bool launch_replace_unseen(struct launch_job *job);
 /** The node does not move: its PE `pe` stays in one handler, or (-1) a signal has stopped it. */
 void launch_replace_hung(struct launch_job *job, const struct launch_node *n, int pe);
+/** Kill all nodes, to start them again when they are reaped. Those that are saved lose nothing. */
+void launch_replace_all(struct launch_job *job, const struct launch_node *spare);
 /** REPLACING: the deadline is over. */
 void launch_replace_late(struct launch_job *job);
 /** REPLACING: all nodes are reaped. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leave.c: --checkpoint-exit. A batch system warns by a signal that the time is over soon. Then PE 0
- * is asked for a checkpoint on disk, after which the job ends with exit code 75 (ask.c). If that
+ * leave.c: --checkpoint-exit. A batch system warns by a signal that the time is over soon. PE 0 is then
+ * asked for a checkpoint on disk, after which the job ends with exit code 75 (ask.c). If that
  * comes to nothing, and after a second SIGTERM, it ends as it does without the option.
  *
  * Through another launcher SIGUSR2 goes to that launcher, which passes it on to the nodes.
@@ -50,8 +50,8 @@ int launch_leave_prepare(const struct launch_options *o)
 	if (!o->checkpoint_exit)
 		return -1;
 	if (!of_checkpoint(dir, sizeof(dir)) && !of_restart(dir, sizeof(dir), o->restart))
-		return launch_wrong("--checkpoint-exit needs a folder for the checkpoint: --restart-if-any DIR, or "
-				    "CK_CHECKPOINT=DIR,60s");
+		return launch_wrong("--checkpoint-exit needs a folder for the checkpoint: --restart-if-any DIR, "
+				    "or CK_CHECKPOINT=DIR,60s");
 	if (setenv("CK_CHECKPOINT_EXIT", dir, true))
 		launch_must_have(NULL, "the nodes' environment");
 	return -1;

@@ -52,6 +52,7 @@ static const char help[] =
 "  --replace R        after the death of a node start all again, up to R times\n"
 "  --replace-hung S   the same with a node that does not move for S seconds\n"
 "  --checkpoint-exit  on SIGTERM and SIGUSR2 save the job, and end it with exit code 75\n"
+"  --resize N JOB     no program: have JOB, ckrun's process id, go on with N PEs\n"
 "  --verbose          print nodes, PEs and process ids, or the launcher's command\n"
 "  --help, --version\n"
 "\n"
@@ -65,7 +66,7 @@ static const char help[] =
 struct cursor {
 	char **argv;
 	int argc, at;
-	bool n_given, ppn_given, replace_given; /* a second, different value is an error */
+	bool n_given, ppn_given, replace_given, resize_given; /* a second, different value is an error */
 };
 
 int launch_wrong(const char *fmt, ...)
@@ -291,6 +292,8 @@ static int own_option(struct cursor *c, struct launch_options *o)
 		return set_count(c, "--replace", value, MAX_REPLACE, &c->replace_given, &o->replace);
 	if (is_option(arg, "--replace-hung", &value))
 		return set_seconds(c, "--replace-hung", value, 0.001, &o->hung_ms);
+	if (is_option(arg, "--resize", &value))
+		return set_count(c, "--resize", value, MAX_PES, &c->resize_given, &o->resize);
 	const int restart = read_restart(c, arg, o);
 
 	if (restart != ANOTHER)
@@ -340,6 +343,8 @@ static int program(struct cursor *c, struct launch_options *o)
 /** Check for options that exclude each other. */
 static int check_together(const struct launch_options *o)
 {
+	if (o->resize && o->argv[1])
+		return launch_wrong("--resize %d needs one job, and nothing after it", o->resize);
 	if (o->hosts && o->hostfile)
 		return launch_wrong("--hosts and --hostfile both name hosts; give one of them");
 	if (o->local && (o->hosts || o->hostfile || o->launcher))
@@ -378,7 +383,7 @@ int launch_parse(int argc, char **argv, struct launch_options *o)
 			return rc;
 	}
 	if (c.at >= argc)
-		return usage("no program to start", NULL, NULL);
+		return usage(o->resize ? "no job to resize" : "no program to start", NULL, NULL);
 	int rc = program(&c, o);
 	return rc < 0 ? check_together(o) : rc;
 }

@@ -263,6 +263,17 @@ void launch_progress_hide(struct launch_job *job)
 		(void)launch_sink_write(job->err);
 }
 
+void launch_progress_anew(struct launch_job *job)
+{
+	if (!job->progress)
+		return;
+	const int64_t begun_ms = job->progress->begun_ms;
+	launch_progress_end(job);
+	launch_progress_start(job);
+	if (job->progress)
+		job->progress->begun_ms = begun_ms;
+}
+
 void launch_progress_end(struct launch_job *job)
 {
 	struct launch_progress *p = job->progress;

@@ -87,10 +87,8 @@ static void note_death(struct launch_job *job)
 	image_since_died(&job->images.page->since, saved.at_ns, launch_now_ns());
 }
 
-static void start_replacing(struct launch_job *job, const struct launch_node *spare)
+void launch_replace_all(struct launch_job *job, const struct launch_node *spare)
 {
-	note_death(job);
-	job->n_replaced++;
 	job->phase = LAUNCH_REPLACING;
 	job->spared = spare;
 	job->deadline = launch_now_ms() + (spare ? SPARE_MS : KILL_MS);
@@ -112,7 +110,9 @@ static bool replace(struct launch_job *job, const struct launch_node *n, int sig
 	}
 	if (job->n_replaced >= job->o.replace)
 		return false;
-	start_replacing(job, spare);
+	note_death(job);
+	job->n_replaced++;
+	launch_replace_all(job, spare);
 	launch_take_last_words(job);
 	launch_say(job, "%s %s; starting again from %s (%d of %d)", name, what,
 		   where_from(job, from, sizeof(from)), job->n_replaced, job->o.replace);
@@ -230,6 +230,7 @@ void launch_replace_reaped(struct launch_job *job)
 	atomic_fetch_add_explicit(&page->restarts, 1, memory_order_relaxed);
 	if (image_memory_committed(&job->images, NULL) && setenv("CK_RESTART", "memory", true))
 		launch_must_have(NULL, "the nodes' environment");
+	launch_resize_now(job);
 	launch_ask_again(job);
 	job->phase = LAUNCH_RUNNING;
 	launch_spawn_nodes(job);

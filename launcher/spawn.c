@@ -24,7 +24,7 @@ extern char **environ;
 
 enum {
 	FDS_PER_NODE = 3,        /* its socket and two pipes */
-	FDS_OF_OURS = 16,
+	FDS_OF_OURS = 32,
 	BYTES_PER_NODE = 500000, /* used by a process before it does anything */
 };
 
@@ -85,6 +85,13 @@ void launch_set_given(const struct launch_options *o)
 	}
 }
 
+void launch_set_size(const struct launch_job *job)
+{
+	char number[16];
+	snprintf(number, sizeof(number), "%d", job->n_nodes);
+	set_variable("PMI_SIZE", number, true);
+}
+
 /** Set what is the same for all nodes; once, before the forks. A launcher that we call forwards
  * it. */
 static void set_job_environment(const struct launch_job *job)
@@ -104,11 +111,10 @@ static void set_job_environment(const struct launch_job *job)
 		set_variable("CK_PES", number, true);
 		return;
 	}
-	snprintf(number, sizeof(number), "%d", job->n_nodes);
-	set_variable("PMI_SIZE", number, true);
+	launch_set_size(job);
 	/* Empty if there is none: elsewhere such files would outlive a killed node. */
 	if (!getenv("UCX_POSIX_DIR"))
-		set_variable("CK_UCX_DIR", job->folder, true);
+		set_variable("CK_UCX_DIR", job->for_ucx ? job->folder : "", true);
 	/* It would test its hooks with a System V segment, which a node killed just then leaves for ever.
 	 * On one host the hooks are not needed. */
 	set_variable("UCX_MEM_MMAP_HOOK_MODE", "none", false);
@@ -301,19 +307,18 @@ struct launch_limit {
 	const char *name;        /* of a limit, for the text */
 };
 
-/** Refuse a job that does not fit on this host, before any of it is started. Only the minimum that
- * the nodes need is counted. */
-static bool has_room_for(struct launch_job *job)
+/** Only the minimum that the nodes need is counted. */
+bool launch_has_room(int n_nodes, int n_pes, char *what, size_t cap)
 {
 	const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	const char *of_threads = "";
 	const double threads = most_threads(&of_threads);
 	const struct launch_limit limits[] = {
-		{ (double)job->n_nodes * FDS_PER_NODE + FDS_OF_OURS, hard_files(), job->n_nodes,
+		{ (double)n_nodes * FDS_PER_NODE + FDS_OF_OURS, hard_files(), n_nodes,
 		  "%d nodes need %.0f open files of ckrun, which may have %.0f (%s)", "ulimit -n" },
-		{ job->o.n_pes, threads, job->o.n_pes,
+		{ n_pes, threads, n_pes,
 		  "%d PEs need %.0f threads, and only %.0f are allowed (%s)", of_threads },
-		{ (double)job->n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6, job->n_nodes,
+		{ (double)n_nodes * BYTES_PER_NODE / 1e6, memory / 1e6, n_nodes,
 		  "%d nodes need at least %.0f MB of memory, but the host has %.0f%s", "" },
 		{ CMI_SPACE_GIB, space_gib(), 1,
 		  "%d node needs %.0f GiB of address space, and only %.1f are allowed (%s)", "ulimit -v" },
@@ -323,9 +328,7 @@ static bool has_room_for(struct launch_job *job)
 		const struct launch_limit *l = &limits[i];
 		if (l->needs <= l->has)
 			continue;
-		char what[256];
-		snprintf(what, sizeof(what), l->text, l->who, l->needs, l->has, l->name);
-		launch_job_end(job, 1, 0, NULL, "%s; nothing is started", what);
+		snprintf(what, cap, l->text, l->who, l->needs, l->has, l->name);
 		return false;
 	}
 	return true;
@@ -340,8 +343,11 @@ static void raise_fd_limit(struct launch_job *job)
 
 void launch_spawn_all(struct launch_job *job)
 {
-	if (!job->o.delegate && !has_room_for(job))
+	char what[256];
+	if (!job->o.delegate && !launch_has_room(job->n_nodes, job->o.n_pes, what, sizeof(what))) {
+		launch_job_end(job, 1, 0, NULL, "%s; nothing is started", what);
 		return;
+	}
 	raise_fd_limit(job);
 	set_job_environment(job);
 	launch_spawn_nodes(job);

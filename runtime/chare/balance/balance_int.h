@@ -298,6 +298,7 @@ struct sync_coll {
 	uint32_t stamp;           /* questions that this PE has answered */
 	bool open;                /* the question has not been answered */
 	bool asked;               /* a SYNC_CHECK is under way to this PE */
+	bool anew;                /* PE 0: the job has another number of PEs than the one it goes on */
 	bool poked;               /* PE 0 knows that there are elements / PE 0: it has been told */
 	uint64_t n_live;          /* elements of this PE */
 	uint64_t n_waiting;       /* those that wait */

@@ -114,8 +114,8 @@ void syncs_remade(struct pe *pe, struct collection *c, const struct place_still 
 	struct sync_coll *s = sync_of(c);
 	struct ck_obj *obj;
 
-	(void)pe;
 	s->round = saved->syncs;
+	s->anew = ck_node_of(pe->node)->restart.n_pes != pe->node->job->n_pes;
 	if (!coll_syncs(c))
 		return;
 	for (uint64_t at = 0; (obj = coll_each(c, &at));) {

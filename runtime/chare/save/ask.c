@@ -224,18 +224,30 @@ void save_describe(struct pe *pe, struct csd_told *to)
 
 /* ---- after a restart ------------------------------------------------------------------------- */
 
+/* Signals and CK_CHECKPOINT have no callback. They may come while all PEs are frozen; a program's
+ * request is a counted message and cannot. */
+static const struct save_wish *next_asked(const struct save_wish *w)
+{
+	while (w && w->ask.done.kind == CB_IGNORE)
+		w = w->next;
+	return w;
+}
+
+/* Whoever waits for the next checkpoint while this one is taken goes on from this one, too. */
 void asked_write(struct pe *pe, struct image_out *out)
 {
 	const struct save_pe *s = save_of(pe);
 	const struct image_name name = { .kind = IMAGE_ASKED };
-	const struct save_wish *w = s->wishes;
 	CkCallback *to;
+	size_t n = 0;
 
 	if (pe->id)
 		return;
-	to = out->add(out, &name, (size_t)s->n_served * sizeof *to);
-	for (int i = 0; to && i < s->n_served; i++, w = w->next)
-		to[i] = w->ask.done;
+	for (const struct save_wish *w = next_asked(s->wishes); w; w = next_asked(w->next))
+		n++;
+	to = out->add(out, &name, n * sizeof *to);
+	for (const struct save_wish *w = next_asked(s->wishes); to && w; w = next_asked(w->next))
+		*to++ = w->ask.done;
 }
 
 bool asked_is_mine(struct pe *pe, const struct image_name *name)
@@ -283,6 +295,7 @@ static void ask(struct pe *pe, const char *dir, const CkCallback *done)
 
 	a->done = *done;
 	memcpy(a->dir, dir, strlen(dir) + 1);
+	m->head.flags &= (uint8_t)~CMI_F_SYSTEM; /* counted: no checkpoint is taken without it */
 	csd_send(pe, 0, &m->head);
 }
 

@@ -364,6 +364,8 @@ const char *freeze_misfit(struct pe *pe, const struct cmi_msg *head)
 	const struct save_pe *s = save_of(pe);
 	struct csd_told told;
 
+	if ((m->kind == SAVE_ASK) != !(head->flags & CMI_F_SYSTEM))
+		return "its flags are wrong for such a message";
 	if (m->kind == SAVE_ASK)
 		return ask_misfit(pe, m);
 	if (m->kind == SAVE_SIGNAL)

@@ -35,7 +35,7 @@ static void save_pe_start(struct pe *pe)
 static const struct ck_handler handlers[] = {
 	[H_SAVE] = { "ck.save", freeze_arrived,
 		     .shape = { .least = sizeof(struct save_msg),
-				.always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
+				.always = CMI_F_EXPEDITED, .may = CMI_F_SYSTEM,
 				.kind_at = offsetof(struct save_msg, kind),
 				.astray = "its sender cannot say this about a checkpoint",
 				.misfit = freeze_misfit,

@@ -162,7 +162,7 @@ bool save_is_on_disk(const struct pe *pe);
 /** PE 0: tell those who asked, and begin with those who have asked since. */
 void save_over(struct pe *pe, int status);
 void save_wishes_free(struct pe *pe);
-/* IMAGE_ASKED: the callbacks of those whom a checkpoint serves. They fire again after a restart. */
+/* IMAGE_ASKED: the callbacks of those who have asked for a checkpoint. They fire at a restart. */
 void asked_write(struct pe *pe, struct image_out *out);
 bool asked_is_mine(struct pe *pe, const struct image_name *name);
 const char *asked_read(struct pe *pe, const struct image_name *name, const void *bytes, size_t n);

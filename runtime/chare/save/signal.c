@@ -8,7 +8,7 @@
  *	             nodes (image_talk.h)
  *
  * Without CK_CHECKPOINT and CK_CHECKPOINT_EXIT SIGUSR2 is the program's, and so it is where the
- * program installs a handler. Signals are heard by a node's first PE (knock.h). It tells PE 0, which
+ * program installs a handler. Signals are heard by a node's first PE (knock.h). It tells PE 0, who
  * takes all that come within SAME_NS for one request: launchers send a signal to all processes.
  */
 #include "save_int.h"

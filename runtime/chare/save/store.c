@@ -162,11 +162,14 @@ void store_over(struct pe *pe)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* The one before is not needed any more. The nodes that the job has now use their regions of it
+ * again; those that it had before it shrank do not. */
 void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes)
 {
 	const struct cmi_job *job = pe->node->job;
 	const struct save_node *n = save_node_of(pe->node);
 	const uint64_t now_ns = csd_now_ns();
+	const struct store *s = store_of(pe->node);
 	const struct image_info info = {
 		.bytes = bytes, .at_ns = now_ns, .wall_ns = now_ns - pe->node->start_ns,
 		.n_nodes = (uint32_t)job->n_nodes, .n_pes = (uint32_t)job->n_pes,
@@ -174,5 +177,7 @@ void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes)
 		.fingerprint = save_fingerprint(ck_node_of(pe->node)), .epoch = n->epoch - n->restarts,
 	};
 
-	image_memory_commit(&store_of(pe->node)->memory, sequence, &info);
+	image_memory_commit(&s->memory, sequence, &info);
+	if (s->memory.page->info[(sequence + 1) % IMAGE_SLOTS].n_nodes > info.n_nodes)
+		image_memory_forget(&s->memory, sequence + 1, info.n_nodes);
 }

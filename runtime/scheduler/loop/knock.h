@@ -11,8 +11,8 @@
 
 #include "../pe.h"
 
-/** The first PE: from now on the signal sets bit `bit` (0 to 31) of those that have come. False: the
- * program or somebody else has the signal, or the process is not ours. */
+/** The first PE: from now on the signal sets bit `bit` (0 to 31) of those that have come. False:
+ * the program or somebody else has the signal, or the process is not ours. */
 bool knock_listen(struct pe *pe, int sig, unsigned bit);
 /** The first PE: the next signal sends it this message. At once, if one has come already. It has to
  * be prepared again when it arrives. */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * control.c: the job's socket, through which other processes of the same user ask ckrun for
+ * something: "control" in the job's folder. Only its owner may connect.
+ *
+ *	client:  chard 1 WORD ARGUMENTS      one line; 1 is the version of what is said here
+ *	ckrun:   ok TEXT                     or: no WHY. Then it hangs up
+ *
+ * A client that says too much or something else is told so. One that is slow or silent keeps its
+ * place, of which there are few, and harms nobody: nothing here waits.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char GREETING[] = "chard 1 ";
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+void launch_control_answer(struct launch_client *c, bool ok, const char *fmt, ...)
+{
+	char line[512];
+	va_list args;
+
+	if (!c)
+		return;
+	int n = snprintf(line, sizeof(line), ok ? "ok " : "no ");
+	va_start(args, fmt);
+	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
+	va_end(args);
+	strcat(line, "\n");
+	/* It fits into the socket; if not, the client has not read, and gets nothing. */
+	(void)send(c->fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(c->fd);
+	c->fd = -1;
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static const struct word {
+	const char *name;
+	/** Answers at once, or sees to it that the client is answered later. */
+	void (*fn)(struct launch_job *job, struct launch_client *c, const char *arguments);
+} words[] = {
+	{ "resize", launch_resize },
+};
+
+static void obey(struct launch_job *job, struct launch_client *c)
+{
+	const char *word = c->line + sizeof(GREETING) - 1;
+
+	if (strncmp(c->line, GREETING, sizeof(GREETING) - 1)) {
+		launch_control_answer(c, false, "ckrun expects \"%sWORD\"", GREETING);
+		return;
+	}
+	size_t n = strcspn(word, " ");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i].name) == n && !strncmp(words[i].name, word, n)) {
+			c->waits = true;
+			words[i].fn(job, c, word + n + (word[n] == ' '));
+			return;
+		}
+	launch_control_answer(c, false, "ckrun knows no word \"%.*s\"", (int)(n < 40 ? n : 40), word);
+}
+
+/* ---- clients -------------------------------------------------------------------------------- */
+
+static void hang_up(struct launch_job *job, struct launch_client *c)
+{
+	launch_resize_unheard(job, c);
+	close(c->fd);
+	c->fd = -1;
+}
+
+/** Read until the end of the line. A client that has asked has nothing more to say, but may go. */
+static void read_client(struct launch_job *job, struct launch_client *c)
+{
+	char rest[LAUNCH_LINE];
+	char *to = c->waits ? rest : c->line + c->n;
+	ssize_t n = recv(c->fd, to, c->waits ? sizeof(rest) : sizeof(c->line) - c->n, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		hang_up(job, c);
+		return;
+	}
+	if (c->waits)
+		return;
+	c->n += (size_t)n;
+	char *end = memchr(c->line, '\n', c->n);
+	if (end) {
+		*end = '\0';
+		obey(job, c);
+	} else if (c->n == sizeof(c->line)) {
+		launch_control_answer(c, false, "the line is too long");
+	}
+}
+
+static void accept_client(struct launch_control *t)
+{
+	int fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	for (int i = 0; i < LAUNCH_CLIENTS && fd >= 0; i++)
+		if (t->clients[i].fd < 0) {
+			t->clients[i] = (struct launch_client){ .fd = fd };
+			return;
+		}
+	if (fd >= 0) {
+		struct launch_client late = { .fd = fd };
+		launch_control_answer(&late, false, "too many ask at once; try again");
+	}
+}
+
+/* ---- the socket ----------------------------------------------------------------------------- */
+
+void launch_control_start(struct launch_job *job)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct launch_control *t = &job->control;
+
+	t->fd = -1;
+	for (int i = 0; i < LAUNCH_CLIENTS; i++)
+		t->clients[i].fd = -1;
+	if (!job->folder[0] ||
+	    snprintf(at.sun_path, sizeof(at.sun_path), "%s/control", job->folder) >= (int)sizeof(at.sun_path))
+		return;
+	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->fd < 0)
+		return;
+	/* The folder keeps others out until the mode is set. */
+	if (bind(t->fd, (struct sockaddr *)&at, sizeof(at)) || chmod(at.sun_path, 0600) ||
+	    listen(t->fd, LAUNCH_CLIENTS)) {
+		close(t->fd);
+		t->fd = -1;
+	} else if (job->o.verbose) {
+		launch_say(job, "the job listens at %s", at.sun_path);
+	}
+}
+
+void launch_control_stop(struct launch_job *job)
+{
+	struct launch_control *t = &job->control;
+
+	for (int i = 0; i < LAUNCH_CLIENTS; i++)
+		if (t->clients[i].fd >= 0)
+			launch_control_answer(&t->clients[i], false, "the job has ended");
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}
+
+void launch_control_poll(const struct launch_job *job, struct pollfd *p)
+{
+	const struct launch_control *t = &job->control;
+
+	p[0] = (struct pollfd){ .fd = t->fd, .events = POLLIN };
+	for (int i = 0; i < LAUNCH_CLIENTS; i++)
+		p[1 + i] = (struct pollfd){ .fd = t->clients[i].fd, .events = POLLIN };
+}
+
+void launch_control_serve(struct launch_job *job, const struct pollfd *p)
+{
+	for (int i = 0; i < LAUNCH_CLIENTS; i++)
+		if (p[1 + i].revents && job->control.clients[i].fd == p[1 + i].fd)
+			read_client(job, &job->control.clients[i]);
+	if (p[0].revents)
+		accept_client(&job->control);
+}
