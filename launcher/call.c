@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call.c: ckrun --resize N JOB: the other end of the job's socket (control.c). JOB is the process id
- * of the job's ckrun, the job's folder, or the socket.
+ * call.c: ckrun --resize N JOB: the other end of the job's socket (control.c). JOB is the process
+ * id of the job's ckrun, the job's folder, or the socket.
  */
 #include "launch.h"
 
@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/** Connect to "FOLDER/control", or to the path itself if it is no folder. -1: nobody listens there. */
+/** Connect to "FOLDER/control", or to the path itself if it is no folder. -1: nobody listens. */
 static int connect_to(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

@@ -131,7 +131,8 @@ void launch_control_start(struct launch_job *job)
 	for (int i = 0; i < LAUNCH_CLIENTS; i++)
 		t->clients[i].fd = -1;
 	if (!job->folder[0] ||
-	    snprintf(at.sun_path, sizeof(at.sun_path), "%s/control", job->folder) >= (int)sizeof(at.sun_path))
+	    snprintf(at.sun_path, sizeof(at.sun_path), "%s/control", job->folder) >=
+		    (int)sizeof(at.sun_path))
 		return;
 	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (t->fd < 0)

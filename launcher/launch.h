@@ -326,8 +326,8 @@ void launch_exec_failed(struct launch_job *job);
 
 /* ---- folder.c ------------------------------------------------------------------------ */
 
-/** Make a folder for the job's socket and, if the nodes may need it, for UCX's files. Before the nodes
- * are started. */
+/** Make a folder for the job's socket and, if the nodes may need it, for UCX's files. Before the
+ * nodes are started. */
 void launch_folder_make(struct launch_job *job);
 /** Remove it. After the nodes have ended. */
 void launch_folder_remove(struct launch_job *job);

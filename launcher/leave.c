@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leave.c: --checkpoint-exit. A batch system warns by a signal that the time is over soon. PE 0 is then
- * asked for a checkpoint on disk, after which the job ends with exit code 75 (ask.c). If that
+ * leave.c: --checkpoint-exit. A batch system warns by a signal that the time is over soon. PE 0 is
+ * then asked for a checkpoint on disk, after which the job ends with exit code 75 (ask.c). If that
  * comes to nothing, and after a second SIGTERM, it ends as it does without the option.
  *
  * Through another launcher SIGUSR2 goes to that launcher, which passes it on to the nodes.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resize.c: a job gets another number of PEs while it runs. PE 0 is asked for a checkpoint in memory,
- * after which all PEs stay frozen (ask.c). Then all nodes are killed and started again in the new
- * shape, from that checkpoint, as after a death (replace.c).
+ * resize.c: a job gets another number of PEs while it runs. PE 0 is asked for a checkpoint in
+ * memory, after which all PEs stay frozen (ask.c). Then all nodes are killed and started again in
+ * the new shape, from that checkpoint, as after a death (replace.c).
  *
  *   asked ---no rest, refused---> as before; the client hears why
  *   asked ---saved---> REPLACING ---all are reaped---> RUNNING in the new shape; all meet: done
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- whether it can be ------------------------------------------------------------------------ */
+/* ---- whether it can be ------------------------------------------------------------------ */
 
 /** The number in the client's line; 0: it is none. */
 static int read_pes(const char *text)
@@ -71,7 +71,7 @@ static bool is_bad_number(const struct launch_job *job, int n, char *why, size_t
 	return true;
 }
 
-/* ---- stages ------------------------------------------------------------------------------------- */
+/* ---- stages ------------------------------------------------------------------------------ */
 
 void launch_resize(struct launch_job *job, struct launch_client *c, const char *pes)
 {

@@ -11,8 +11,8 @@
 
 enum { SIGNALS = 4 };
 
-/* Written while no handler is installed, but for the atomics. A forked child may get a signal to the
- * process group. It has another pid. */
+/* Written while no handler is installed, but for the atomics. A forked child may get a signal to
+ * the process group. It has another pid. */
 static struct {
 	struct pe *pe;        /* the first one */
 	pid_t process;
