@@ -97,7 +97,7 @@ CK_CHECKPOINT=memory,1h begin --bind core -n 1 $syncs
 resize $(($(nproc) + 1))
 fact "--bind core: no more PEs than cores" refuses "--bind core: [0-9]+ PEs need as many cores, and [0-9]+ are allowed$"
 end
-(ulimit -f 100000; CK_WATCHDOG=0 exec "$ckrun" --timeout 60 sh -c 'sleep 60' >"$dir/job" 2>&1 </dev/null) &
+(ulimit -f 100000; CK_WATCHDOG=0 exec "$ckrun" --timeout 60 sleep 60 >"$dir/job" 2>&1 </dev/null) &
 job=$!
 sleep 0.3
 resize 2
