@@ -123,7 +123,7 @@ int launch_again_start(struct launch_options *o)
 	return -1;
 }
 
-/* ---- what the nodes have noted ---------------------------------------------------------------- */
+/* ---- what the nodes have noted ------------------------------------------------------------- */
 
 static char *note_path(const struct launch_again *a, const char *behind, char *path, size_t cap)
 {
@@ -179,7 +179,7 @@ void launch_again_end(struct launch_options *o)
 	free(a);
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------ */
+/* ---- hosts --------------------------------------------------------------------------------- */
 
 /** Whether both are names of one host: one of them may lack the domain. */
 static bool same_host(const char *a, const char *b)
@@ -212,7 +212,7 @@ static bool leave_out(struct launch_job *job, const char *host)
 	return launch_delegate_fits(&job->o);
 }
 
-/* ---- a death ---------------------------------------------------------------------------------- */
+/* ---- a death ------------------------------------------------------------------------------- */
 
 /** The newest checkpoint that this job has written; 0: none. */
 static uint64_t saved(const struct launch_again *a)
@@ -245,8 +245,8 @@ static bool dies_again(struct launch_job *job, const struct note *n)
 }
 
 /** What has become of the job, for the line. */
-static void describe(const struct launch_job *job, const struct note *n, const siginfo_t *how, char *text,
-		     size_t cap)
+static void describe(const struct launch_job *job, const struct note *n, const siginfo_t *how,
+		     char *text, size_t cap)
 {
 	char from[300];
 	int used;

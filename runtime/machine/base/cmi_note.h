@@ -28,7 +28,8 @@ void cmi_note_open(void);
 /** All nodes have met; this is number `node`. */
 void cmi_note_met(int node);
 
-/** Note the end, if no node has done so before. `host` NULL: ours. Any thread; async-signal-safe. */
+/** Note the end, if no node has done so before. `host` NULL: ours. Any thread;
+ * async-signal-safe. */
 void cmi_note_end(enum cmi_note kind, int number, const char *host);
 
 /** What names the job in the lock of a folder of checkpoints: the same for all starts of a job, so
