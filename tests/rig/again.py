@@ -173,7 +173,10 @@ def kills(site, launcher):
         # A node that is alone has not met the others: that it dies may look like a launcher that fails.
         if len(before) < 4 or job.count('again after round') < n:
             continue
-        os.kill(site.random.choice(list(before)), signal.SIGKILL)
+        try:
+            os.kill(site.random.choice(list(before)), signal.SIGKILL)
+        except ProcessLookupError:  # the job has ended just now
+            continue
         n += 1
         job.await_(lambda: job.count(AGAIN) == n, 'the next start')
         job.await_(lambda: job.count('again after round') == n, 'the end of the restart')
@@ -221,7 +224,8 @@ def all_at_once(site, launcher):
     yield job
     job.await_saved(1)
     for pid in job.nodes(1):
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # the launcher is faster
+            os.kill(pid, signal.SIGKILL)
     job.goes_on(1)
 
 
