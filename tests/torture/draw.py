@@ -14,7 +14,32 @@ NOTES = 9000      # about as many in a run
 
 
 def draw(seed, run=0):
-    """The program of a seed, with the environment of one of its runs."""
+    """The program of a seed, with the environment of one of its runs, and what becomes of that."""
+    p = alive(seed, run)
+    p.saved = random.Random(f'{seed}/saved').random() < 0.6 and not any(isinstance(x, Raw) for x in p.parts)
+    if p.saved:
+        survive(random.Random(f'{seed}/survive/{run}'), p)
+    return p
+
+
+def survive(r, p):
+    """Checkpoints are taken at syncs, fences and quiescence; some runs go on from one, where nodes were killed, or in another
+    shape."""
+    way = r.choice(('memory', 'kills', 'kills', 'disk', 'disk'))
+    p.env['CK_CHECKPOINT'] = f'{"ck" if way == "disk" else "memory"},{r.choice((1, 1, 5, 20))}ms'
+    if way == 'kills':
+        p.kills = tuple((r.choice((0.01, 0.05, 0.2)) * r.random(), r.randrange(p.nodes)) for _ in range(r.randint(1, 4)))
+    if way == 'disk':
+        p.again = r.choices(SHAPES, WEIGHTS)[0] if is_of_any_shape(p) else (p.nodes, p.per_node)
+
+
+def is_of_any_shape(p):
+    """Whether the model and the notes (note_pup) know what becomes of it with other PEs: it has nobody who belongs to a PE."""
+    return 'CK_CHECK' not in p.env and not any(c.kind in ('group', 'nodegroup') for c in p.colls) and \
+        not any(isinstance(x, Transfers) or getattr(x, 'way', '') == 'nocopy' for x in p.parts)
+
+
+def alive(seed, run):
     r = random.Random(f'{seed}/program')
     p = Program(seed)
     left = random.Random(f'{seed}/theme').random()

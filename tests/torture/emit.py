@@ -34,6 +34,10 @@ def ci_file(program):
         lines += [f'\t{kind} {c.name} {{'] + [f'\t\t{e}' for e in entries] + ['\t};']
         if c.kind == 'array':
             lines.append(f'\tpup {c.name} [on_arrived];')
+        elif program.saved:
+            lines.append(f'\tpup {c.name};')
+    if program.saved:
+        lines += ['\tgroup Book { entry Book(); };', '\tpup Book;']
     return '\n'.join(lines + ['};']) + '\n'
 
 
@@ -132,6 +136,8 @@ void {a}_on_arrived({a} *self)
         text += f'void {a}_on_new({a} *self, uint64_t id) {{ note_birth(&self->me, {c.number}, CkMyNode(), id); self->phase = -1; }}\n'
     elif c.kind == 'chare':
         text += f'void {a}_on_new({a} *self, uint64_t id) {{ note_birth(&self->me, {c.number}, 0, id); self->phase = -1; }}\n'
+    if program.saved and c.kind != 'array':
+        text += f'void {a}_pup(pup_er p, {a} *self) {{ pup_bytes(p, self, sizeof *self); }}\n'
     for p in sorted(program.parts, key=lambda p: p.number == 0):
         text += p.handlers(program, c)
     for p, body in acting:
@@ -139,8 +145,15 @@ void {a}_on_arrived({a} *self)
     return text
 
 
+# What the PEs have noted goes back with the job.
+BOOK = '''
+void Book_on_new(Book *self) { (void)self; }
+void Book_pup(pup_er p, Book *self) { (void)self; note_pup(p); }
+'''
+
+
 def main_chare(program):
-    text = '''
+    text = (BOOK if program.saved else '') + '''
 static void next_phase(struct Main *self)
 {
 	int phase = self->begun++;
@@ -214,6 +227,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
             text += f'\t{c.proxy} = {c.name}_ckNew((uint64_t)0);\n'
         elif c.kind == 'chare':
             text += f'\t{c.proxy} = {c.name}_ckNew({c.where}, (uint64_t)0);\n'
+    if program.saved:
+        text += '\tBook_ckNew();\n'
     text += ''.join(p.main_starts(program) for p in program.parts)
     text += '\tCkStartQD(Main_cb_quiet(mainProxy));\n}\n' if program.quiet_start else '\tnext_phase(self);\n}\n'
     return text
@@ -235,6 +250,8 @@ enum {{ PHASES = {program.phases}, TICKS = {program.ticks} }};
         if c.kind == 'main':
             body = body.replace('int phase, t;', 'int phase, t, begun, ready, ticking;\n\tuint64_t asked;')
         text += body
+    if program.saved:
+        text += 'struct Book { char unused; };\n'
     if any(c.where in MAPPED for c in types):
         text += MAPS
     for c in types:

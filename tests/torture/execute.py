@@ -4,7 +4,9 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import threading
 import time
 
 import emit
@@ -14,6 +16,27 @@ STILL = 5 * 10**9     # ns: a program that has made a note since then does not h
 MOST = 300            # seconds
 
 HERE = pathlib.Path(__file__).resolve().parent
+
+
+def node_of(ckrun, rank):
+    """The process of a node, or None."""
+    try:
+        children = pathlib.Path(f'/proc/{ckrun}/task/{ckrun}/children').read_text().split()
+        return next((int(pid) for pid in children
+                     if f'PMI_RANK={rank}'.encode() in pathlib.Path(f'/proc/{pid}/environ').read_bytes().split(b'\0')), None)
+    except OSError:
+        return None
+
+
+def kill_nodes(job, kills):
+    for seconds, rank in kills:
+        time.sleep(seconds)
+        pid = node_of(job.pid, rank) if job.poll() is None else None
+        if pid:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
 
 class Build:
@@ -35,22 +58,38 @@ class Build:
                                f'-Wl,-rpath,{self.folder}', '-lchard', '-lm'], cwd=folder, capture_output=True, text=True)
         return f'cc: {done.stderr}' if done.returncode else None
 
-    def command(self, program, limit):
-        return [str(self.folder / 'bin/ckrun'), '-n', str(program.pes), '--ppn', str(program.per_node), '--timeout',
-                str(limit), './x']
+    def command(self, program, limit, shape=None):
+        nodes, per_node = shape or (program.nodes, program.per_node)
+        more = ['--replace', str(len(program.kills))] if program.kills else []
+        return [str(self.folder / 'bin/ckrun'), *more, '-n', str(nodes * per_node), '--ppn', str(per_node), '--timeout', str(limit),
+                './x']
+
+    def start(self, command, folder, env, limit, kills=()):
+        """Returns the exit code and what was said."""
+        with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors='replace') as job:
+            killer = threading.Thread(target=kill_nodes, args=(job, kills))
+            killer.start()
+            try:
+                text, code = job.communicate(timeout=limit + 30)[0], job.returncode
+            except subprocess.TimeoutExpired:
+                job.kill()
+                text, code = job.communicate()[0], 124
+            killer.join()
+        return code, text
 
     def run(self, program, folder, limit=60):
         told = folder / 'notes'
         shutil.rmtree(told, ignore_errors=True)
         told.mkdir()
         env = {k: v for k, v in os.environ.items() if not k.startswith('CK_')} | program.env | {'TORTURE_NOTES': str(told)}
-        try:
-            done = subprocess.run(self.command(program, limit), cwd=folder, env=env, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, errors='replace', timeout=limit + 30)
-            code, text = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as e:
-            code, text = 124, (e.stdout or b'').decode(errors='replace')
+        shutil.rmtree(folder / 'ck', ignore_errors=True)
+        code, text = self.start(self.command(program, limit), folder, env, limit, program.kills)
+        if code == 0 and program.again and (folder / 'ck/latest').exists():
+            code, text = self.start(self.command(program, limit, program.again), folder, env | {'CK_RESTART': 'ck'}, limit)
         run = notes.Run(program, told, code, text)
+        if program.kills and run.ended and 'the job is ended' in text:
+            run.code = 0        # who is killed when it has finished is no longer replaced
         shutil.rmtree(told, ignore_errors=True)
         if code == 124 and run.all and time.monotonic_ns() - max(n.time for n in run.all) < STILL and limit < MOST:
             return self.run(program, folder, MOST)        # a busy machine: it was still going on

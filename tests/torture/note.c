@@ -15,24 +15,85 @@ static _Thread_local struct note *notes;
 static _Thread_local uint32_t n_notes;
 static _Thread_local struct being lender;
 
-void note_open(void)
+static struct note *map_notes(int pe, int flags)
 {
 	const char *dir = getenv("TORTURE_NOTES");
 	char name[4096];
 
 	if (!dir)
 		CkAbort("TORTURE_NOTES names no folder for the notes");
-	snprintf(name, sizeof name, "%s/pe%d.notes", dir, CkMyPe());
+	snprintf(name, sizeof name, "%s/pe%d.notes", dir, pe);
 
-	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int fd = open(name, O_RDWR | O_CREAT | flags, 0600);
 
 	if (fd < 0 || ftruncate(fd, NOTES * (off_t)sizeof *notes))
 		CkAbort("cannot make %s", name);
-	notes = mmap(NULL, NOTES * sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (notes == MAP_FAILED)
+
+	void *p = mmap(NULL, NOTES * sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
 		CkAbort("cannot map %s", name);
 	close(fd);
+	return p;
+}
+
+void note_open(void)
+{
+	notes = map_notes(CkMyPe(), CkRestartedFrom(NULL) ? 0 : O_TRUNC);
 	n_notes = 0;
+}
+
+static void forget_from(struct note *n, uint32_t first)
+{
+	for (uint32_t i = first; i < NOTES && (n[i].kind || n[i].time); i++)
+		memset(&n[i], 0, sizeof n[i]);
+}
+
+static uint32_t count_until(const struct note *n, uint64_t time)
+{
+	uint32_t i = 0;
+
+	while (i < NOTES && n[i].kind && n[i].time <= time)
+		i++;
+	return i;
+}
+
+/* Once, when the job starts again; checked mode unpacks whatever it has packed, too. The files of
+ * PEs that are no more are looked after by those that have their share. */
+static void go_back(uint32_t stay, uint64_t time)
+{
+	static _Thread_local bool is_back;
+	CkRestart from;
+
+	if (is_back || !CkRestartedFrom(&from))
+		return;
+	is_back = true;
+	if (CkMyPe() >= from.pes) { /* this is another PE's branch */
+		memset(&lender, 0, sizeof lender);
+		return;
+	}
+	n_notes = stay;
+	forget_from(notes, stay);
+	for (int pe = CkMyPe() + CkNumPes(); pe < from.pes; pe += CkNumPes()) {
+		struct note *theirs = map_notes(pe, 0);
+
+		forget_from(theirs, count_until(theirs, time));
+		munmap(theirs, NOTES * sizeof *theirs);
+	}
+}
+
+/* Nobody makes notes while a checkpoint is taken: those before it are older than the time, the
+ * others newer. */
+void note_pup(pup_er p)
+{
+	uint64_t now = getenv("CK_CHECK") ? 0 : note_time(); /* packed again it must be the same */
+	uint32_t stay = n_notes;
+
+	pup_bytes(p, &now, sizeof now);
+	pup_bytes(p, &stay, sizeof stay);
+	pup_bytes(p, &lender, sizeof lender);
+	if (pup_isUnpacking(p))
+		go_back(stay, now);
 }
 
 uint64_t note_time(void)

@@ -56,6 +56,9 @@ enum { NOTE_WRONG = 1 }; /* flag: the bytes that came are not those that were se
 /* On each PE, before any chare (initproc). */
 void note_open(void);
 
+/* Of a group, on each PE: what has been noted before the checkpoint stays, the rest goes. */
+void note_pup(pup_er p);
+
 /* One more note. Returns it, to be filled in. */
 struct note *note_new(struct being *me, int kind, int part);
 uint64_t note_id(const struct note *n);

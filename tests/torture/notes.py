@@ -25,7 +25,8 @@ class Run:
     def __init__(self, program, folder, code, text):
         self.program, self.code, self.text = program, code, text
         self.pes = []
-        for pe in range(program.pes):
+        again = program.again[0] * program.again[1] if program.again else 0
+        for pe in range(max(program.pes, again)):
             file = folder / f'pe{pe}.notes'
             self.pes.append(read(file, pe) if file.exists() else [])
         self.all = [n for notes in self.pes for n in notes]

@@ -54,6 +54,9 @@ class Program:
         self.quiet_start = True    # quiescence comes between the insertions of the start and the first phase
         self.pace = 'self'         # who sends an element its next tick: itself, or a neighbour that it asks (echo)
         self.optimize = '-O0'
+        self.saved = False         # all its chares can be packed, so that checkpoints can be taken (CK_CHECKPOINT)
+        self.kills = ()            # nodes that die, and when: seconds after the one before, numbers
+        self.again = None          # afterwards it starts again from its last checkpoint, in this shape
 
     @property
     def pes(self):

@@ -4,7 +4,9 @@
 
     tests/torture/torture.py [-b BUILD] [--seeds A-B] [--runs N] [--minutes M] [--jobs N] [--shrink DIR]
 
-A seed draws the same program each time. Each run of it has an environment of its own, also drawn. What the first broken
+A seed draws the same program each time. Each run of it has an environment of its own, also drawn. Most are saved while they
+run; of these, nodes of some are killed (ckrun --replace), and some start again from their last checkpoint, if they can in
+another shape. What the first broken
 promise was, and what was seen instead, is printed for each seed that fails. With --shrink the first seed that fails in
 each way becomes a small program in a folder of its own, with how to run it. --program FOLDER runs such a program again.
 --matrix checks nothing: it tells which pairs of features the seeds cross, and which they do not.

@@ -237,13 +237,24 @@ void closing_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
+static bool any_of(const uint64_t sums[WAVE_SUMS])
+{
+	uint64_t any = 0;
+
+	for (int i = 0; i < WAVE_SUMS; i++)
+		any |= sums[i];
+	return any;
+}
+
+/* All PEs', also of one that has only carried out what another has asked for:
+ * else the sums of the job that starts again would never agree. */
 bool closing_sums(const struct collection *c, uint64_t sums[WAVE_SUMS])
 {
 	const struct closing *x = place_of(c)->closing;
 
 	if (x)
 		memcpy(sums, x->mine, sizeof x->mine);
-	return x && (x->open || x->mine[PHASES_BEGUN] || x->mine[PHASES_DONE]);
+	return x && (x->open || any_of(x->mine));
 }
 
 void closing_add(struct pe *pe, struct collection *c, const uint64_t sums[WAVE_SUMS])
