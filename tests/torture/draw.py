@@ -491,7 +491,10 @@ def tame(p):
     p.keep(p.parts)
     lighten(p, NOTES)
     while weight(p) > 3 * NOTES:
-        worst = max((x for x in p.parts if isinstance(x, (Calls, Counted, Inserts, Named, SectionSums, Transfers))), key=lambda x: part_weight(p, x, {}))
+        heavy = [x for x in p.parts if isinstance(x, (Calls, Counted, Inserts, Named, SectionSums, Transfers))]
+        if not heavy:
+            break
+        worst = max(heavy, key=lambda x: part_weight(p, x, {}))
         p.keep([x for x in p.parts if x is not worst])
 
 
