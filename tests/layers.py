@@ -97,6 +97,7 @@ INCLUDES = {
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],
     'tests/rig': [],
+    'tests/stages': [],
     'tests/launcher': ['boot.h', 'launcher.h', 'cmi_alloc.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
     'tests/damage': ['runtime/machine/shm/flip.h', 'runtime/machine/base/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
