@@ -45,7 +45,8 @@ void launch_hung_start(struct launch_job *job)
 
 	if (!job->o.hung_ms)
 		return;
-	h = launch_must_have(calloc(1, sizeof(*h) + (size_t)job->o.n_pes * sizeof(*h->pes)), "--replace-hung");
+	h = launch_must_have(calloc(1, sizeof(*h) + (size_t)job->o.n_pes * sizeof(*h->pes)),
+			     "--replace-hung");
 	h->gauges = launch_progress_gauges(job);
 	h->look_ms = job->o.hung_ms / LOOKS < LOOK_MOST_MS ? job->o.hung_ms / LOOKS + 1 : LOOK_MOST_MS;
 	h->looked_ms = launch_now_ms();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * saves DIR N_ROUNDS SAVE_AT FILL CRASH LOOP: rounds in which each cell sends its value to others,
- * and the sum of all goes to the main chare. After every SAVE_AT-th round the job is saved, and
- * goes on. A job that is started from a checkpoint goes on there; what it prints at the end must be the
- * same. Each cell has at least FILL numbers besides. After round CRASH the program ends by a
- * signal; after round -CRASH only if it was not started from a checkpoint. After round LOOP it
- * stays in a handler for ever, if it was not started from one.
+ * saves DIR N_ROUNDS SAVE_AT FILL CRASH LOOP: rounds in which each cell sends its value to
+ * others, and the sum of all goes to the main chare. After every SAVE_AT-th round the job is
+ * saved, and goes on. A job that is started from a checkpoint goes on there; what it prints at
+ * the end must be the same. Each cell has at least FILL numbers besides. After round CRASH the
+ * program ends by a signal; after round -CRASH only if it was not started from a checkpoint.
+ * After round LOOP it stays in a handler for ever, if it was not started from one.
  */
 #include "check.h"
 

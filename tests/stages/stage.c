@@ -53,6 +53,9 @@ static __attribute__((constructor)) void read_stages(void)
 	reach("start");
 }
 
+/* Types are arguments of macros here. */
+/* clang-format off */
+
 /* Stages around a function; "" for none. */
 #define STAGE(before, type, name, parameters, arguments, after) \
 	type __real_##name parameters; \
@@ -109,6 +112,8 @@ STAGE("reading", bool, image_walk_check,
       (w, r, why), "read")
 STAGE_VOID("all-read", place_read_all, (struct pe *pe), (pe), "arrived")
 STAGE_VOID("resuming", asked_read_all, (struct pe *pe), (pe), "resumed")
+
+/* clang-format on */
 
 /* Called by saves.c in X_on_arrived. */
 void saves_arrived(void);
