@@ -101,7 +101,6 @@ INCLUDES = {
     'tests/launcher': ['boot.h', 'launcher.h', 'cmi_alloc.h'],
     'tests/reliability': ['ck.h', 'ckdirect.h', 'csd.h'],
     'tests/damage': ['runtime/machine/shm/flip.h', 'runtime/machine/base/ring.h', 'pe.h', 'runtime/scheduler/node.h'],
-    'tests/stages': [],
     'tests/torture': ['ck.h'],
     'tests/fuzz': ['ci-compiler/*', 'launcher/launch.h', 'ck.h', 'ckgen.h', 'ckdirect.h', 'chare_layer.h',
                    'runtime/image/*', 'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'boot_pmi1.h',
