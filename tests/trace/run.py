@@ -420,8 +420,10 @@ SAVES = f'{BUILD}/tests/programs/saves'
 def test_epochs(tmp):
     """A job that is started again keeps the trace of the nodes that have died, and cktrace reads each by itself."""
     folder, disk = f'{tmp}/epochs', f'{tmp}/epochs.ck'
+    dies = {'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0'}
     # It saves itself after rounds 7 and 14, and dies after round 9.
-    run([CKRUN, '--replace', '1', '-n', '4', '--ppn', '2', SAVES, disk, '20', '7', '0', '-9'], CK_TRACE=f'{folder},1')
+    run([CKRUN, '--replace', '1', '-n', '4', '--ppn', '2', SAVES, disk, '20', '7', '0', '-9'],
+        CK_TRACE=f'{folder},1', **dies)
     first, again = readers.read_traces(folder), readers.read_traces(folder, 1)
     check(len(first) == len(again) == 4, 'a file for each PE and epoch', os.listdir(folder))
     check(not any(t.ended for t in first) and all(t.ended for t in again), 'only the last has ended')
@@ -444,7 +446,8 @@ def test_epochs(tmp):
         check(not done.stderr, 'no more lines', done.stderr)
         with open(f'{tmp}/e.html', encoding='utf-8') as f:
             check(f'"epoch":{epoch},"checkpoint":{epoch},' in f.read(), 'the page has it')
-    run([CKRUN, '--replace', '1', '-n', '2', SAVES, disk, '20', '30', '0', '-3'], code=139, CK_TRACE=f'{tmp}/twice,1')
+    run([CKRUN, '--replace', '1', '-n', '2', SAVES, disk, '20', '30', '0', '-3'], code=139,
+        CK_TRACE=f'{tmp}/twice,1', **dies)
     check(sorted(os.listdir(f'{tmp}/twice')) == ['e1-pe0.trace', 'e1-pe1.trace', 'pe0.trace', 'pe1.trace'],
           'a start from the beginning is an epoch', os.listdir(f'{tmp}/twice'))
     said = run([CKTRACE, '--epoch', '3', folder], code=1).stderr

@@ -195,17 +195,19 @@ static void go_on(struct pe *pe, struct collection *c, const struct sync_sums *a
 {
 	const struct balance_node *b = balance_of(pe->node);
 	const struct meter *m = ck_state(pe, PART_BALANCE);
+	/* A job of one PE only meets, in case it is to be saved, or to grow. */
+	const bool balances = b->name && pe->node->job->n_pes > 1;
 	/* Elements are where a map has put them, on PEs that were not there: a strategy is not asked
 	 * whether that is good enough. CK_LB=auto sees what a step would gain. */
-	const bool anew = sync_of(c)->anew && b->name && !b->automatic;
-	const bool looks = b->name && choose_looks(b, &sync_of(c)->choice, sync_of(c)->round);
+	const bool anew = sync_of(c)->anew && balances && !b->automatic;
+	const bool looks = balances && choose_looks(b, &sync_of(c)->choice, sync_of(c)->round);
 
 	sync_of(c)->anew = false;
 	if (anew || (looks && choose_step(b, &sync_of(c)->choice, all, m->n_arrays == 1))) {
 		step_begins(pe, sync_of(c));
 		step_start(pe, c, all->alone);
 	} else {
-		sync_tell_all(pe, c, SYNC_RESUME, b->name ? choose_measuring(&sync_of(c)->choice, looks) :
+		sync_tell_all(pe, c, SYNC_RESUME, balances ? choose_measuring(&sync_of(c)->choice, looks) :
 					  MEASURE_OFF);
 	}
 }
