@@ -102,6 +102,17 @@ class Job:
                     found[int(word[9:])] = int(pid)
         return found
 
+    def images(self):
+        """The bytes that each file of images in memory takes."""
+        folder, found = f'/proc/{self.ckrun.pid}/fd', []
+        try:
+            for fd in os.listdir(folder):
+                if os.readlink(f'{folder}/{fd}') == '/memfd:chard images (deleted)':
+                    found.append(os.stat(f'{folder}/{fd}').st_blocks * 512)
+        except OSError:
+            pass # a descriptor is closed, or the job has ended
+        return found or [0]
+
     def await_line(self, n, word):
         """When the first line from number n on with the word has come; None: the job has ended."""
         with self.news:
@@ -145,9 +156,16 @@ def disturb(job, draw, n):
     return done
 
 
+def await_image(job):
+    """A job that is killed before its first image is whole begins again, and the program says nothing of it. The first
+    image is whole when the second is begun, in the other file."""
+    while job.ckrun.poll() is None and 0 in job.images():
+        time.sleep(0.02)
+
+
 def measure(job, draw, n, took):
     """The same, one by one; `took` gets the times until the job's next lines."""
-    time.sleep(0.5)
+    await_image(job)
     while n and job.ckrun.poll() is None:
         time.sleep(0.05 + 0.1 * draw.random())
         have, victims = len(job.lines), list(job.nodes().values())
@@ -160,6 +178,8 @@ def measure(job, draw, n, took):
             break
         took.append(line - begin)
         n -= 1
+    if any(job.images()):
+        print('bytes that the images take:', *job.images())
     return n
 
 
