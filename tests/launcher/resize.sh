@@ -103,6 +103,12 @@ sleep 0.3
 resize 2
 fact "no memory for checkpoints" refuses "there is no memory for checkpoints \(ulimit -f\)$"
 end
+CK_CHECKPOINT=memory,1h begin -n 2 $syncs 1
+for n in 3 2 4 1 2; do resize $n; done
+end
+rc=$(grep -c "^saves_sync: sync " "$dir/job")
+fact "nothing is done between the checkpoint and the new start" eval \
+	'[ $rc -gt 50 ] && [ -z "$(sed "\$d" "$dir/job" | grep "^saves_sync: sync " | sort | uniq -d)" ]'
 
 # ---- the job does not come to rest ---------------------------------------------------------------
 CK_CHECKPOINT_WAIT=1 begin -n 2 $never

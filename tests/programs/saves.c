@@ -68,7 +68,7 @@ void Main_on_round_over(Main *self, long sum)
 	if (self->round % self->save_at)
 		goes_on(self);
 	else if (!strcmp(self->dir, "memory"))
-		CkStartMemCheckpoint(Main_cb_saved(main_proxy));
+		Tally_ask(Tally_at(tallies, self->round % CkNumPes()));
 	else
 		CkStartCheckpoint(self->dir, Main_cb_saved(main_proxy));
 }
@@ -168,6 +168,13 @@ void Cell_on_leave(Cell *self)
 /* ---- what all PEs have counted --------------------------------------------------------------- */
 
 void Tally_on_new(Tally *self) { (void)self; }
+
+/* Any PE may. */
+void Tally_on_ask(Tally *self)
+{
+	(void)self;
+	CkStartMemCheckpoint(Main_cb_saved(main_proxy));
+}
 
 void Tally_on_tell(Tally *self)
 {

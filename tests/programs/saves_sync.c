@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * saves_sync N: cells exchange values and call CkAtSync, N times. CK_CHECKPOINT saves them there; a
- * job that is started from a checkpoint goes on with resumeFromSync. The last line is always the
- * same.
+ * saves_sync N SAY: cells exchange values and call CkAtSync, N times. CK_CHECKPOINT saves them
+ * there; a job that is started from a checkpoint goes on with resumeFromSync. The last line is
+ * always the same. If SAY is not 0, there is a line for each sync.
  */
 #include "check.h"
 
@@ -20,6 +20,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	(void)self;
 	main_proxy = Main_thisProxy(self);
 	n_syncs = m->argc > 1 ? atoi(m->argv[1]) : 50;
+	says = m->argc > 2 ? atoi(m->argv[2]) : 0;
 	cells = Cell_ckNew(CkDims(CELLS));
 	Cell_begin_all(cells);
 }
@@ -65,6 +66,8 @@ void Cell_on_take(Cell *self, long value)
 
 void Cell_on_resumeFromSync(Cell *self)
 {
+	if (says && Cell_thisIndex(self) == 0)
+		CkPrintf("saves_sync: sync %d\n", self->round);
 	Cell_on_begin(self);
 }
 
