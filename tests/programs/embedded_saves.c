@@ -82,13 +82,13 @@ void Teller_on_tell(Teller *self, int status, long sum)
 
 #include "embedded_saves.def.h"
 
-/* ---- processes that meet in memory ------------------------------------------------------------ */
+/* ---- processes that meet in memory ----------------------------------------------------------- */
 
 static struct meeting {
 	pthread_barrier_t all;
 	atomic_int n_came;
 	char block[MOST_NODES][BLOCK];
-} *meeting;
+} * meeting;
 
 static int n_nodes, rank, pes;
 
@@ -118,7 +118,7 @@ static void meeting_open(void)
 	pthread_barrierattr_destroy(&a);
 }
 
-/* ---- the host program ------------------------------------------------------------------------- */
+/* ---- the host program ------------------------------------------------------------------------ */
 
 static void start(const char *dir)
 {

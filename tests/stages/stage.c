@@ -98,7 +98,8 @@ STAGE_VOID("commit", store_commit, (struct pe *pe, uint64_t sequence, uint64_t b
 STAGE_VOID("thaw", store_over, (struct pe *pe), (pe), "thawed")
 
 /* A thread that writes to the disk: */
-STAGE("file", bool, image_write_file, (void *arg, struct image_why *why), (arg, why), "file-written")
+STAGE("file", bool, image_write_file, (void *arg, struct image_why *why), (arg, why),
+      "file-written")
 STAGE("piece", ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at),
       (fd, from, n, at), "")
 STAGE("manifest", bool, image_folder_commit,
