@@ -3,12 +3,8 @@
 #include "pup_er.h"
 #include "../../machine/base/cmi_alloc.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-enum { HUGE_BYTES = 2 << 20 };
 
 void *pup_block_new(struct pup_block **list, size_t bytes)
 {
@@ -39,24 +35,6 @@ static void rdma_free(struct pe *pe, void *mem)
 		csd_msg_free(pe, &env_of(mem)->head);
 }
 
-/* What is unpacked is written at once. In huge pages that takes one fault for 512: of a job that
- * starts again, most of the time is first touch. If the kernel has none, it takes small ones. */
-static void ask_huge(char *mem, size_t bytes)
-{
-	const size_t skip = -(uintptr_t)mem % HUGE_BYTES;
-
-	if (bytes >= 2 * HUGE_BYTES)
-		madvise(mem + skip, (bytes - skip) / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
-}
-
-static void *plain_new(size_t bytes, const char *what)
-{
-	char *mem = cmi_alloc_zero(1, bytes ? bytes : 1, what);
-
-	ask_huge(mem, bytes);
-	return mem;
-}
-
 static void *memory_of_kind(struct CkPupEr *p, size_t bytes, int memory)
 {
 	static const char what[] = "an object that is unpacked";
@@ -72,7 +50,7 @@ static void *memory_of_kind(struct CkPupEr *p, size_t bytes, int memory)
 	case CKGEN_DIRECT:
 		return cmi_must_have(cmi_mem_alloc(ck_self()->node->machine, bytes), bytes, what);
 	default:
-		return plain_new(bytes, what);
+		return cmi_alloc_zero(1, bytes ? bytes : 1, what);
 	}
 }
 
