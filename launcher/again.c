@@ -59,17 +59,6 @@ struct note {
 
 /* ---- before the first start ---------------------------------------------------------------- */
 
-/** The folder of CK_CHECKPOINT=DIR,EVERY. */
-static bool dir_of_checkpoints(char *dir, size_t cap)
-{
-	const char *text = getenv("CK_CHECKPOINT");
-	const int n = text ? (int)strcspn(text, ",") : 0;
-
-	if (!n || (n == 6 && !strncmp(text, "memory", 6)))
-		return false;
-	return snprintf(dir, cap, "%.*s", n, text) < (int)cap;
-}
-
 /** The folder of --restart, unless it is one checkpoint. */
 static bool dir_of_restart(const struct launch_options *o, char *dir, size_t cap)
 {
@@ -109,7 +98,8 @@ int launch_again_start(struct launch_options *o)
 	if (!o->replace)
 		return -1;
 	a = o->again = launch_must_have(calloc(1, sizeof(*a)), "--replace");
-	if (!dir_of_checkpoints(a->dir, sizeof(a->dir)) && !dir_of_restart(o, a->dir, sizeof(a->dir)))
+	if (!launch_restart_checkpoints(a->dir, sizeof(a->dir)) &&
+	    !dir_of_restart(o, a->dir, sizeof(a->dir)))
 		return launch_wrong("--replace on several hosts needs checkpoints on disk: set "
 				    "CK_CHECKPOINT=DIR,60s, or give --restart-if-any DIR if the program saves "
 				    "itself in DIR");
@@ -222,17 +212,6 @@ static uint64_t saved(const struct launch_again *a)
 	return newest > a->found ? newest : 0;
 }
 
-static const char *where_from(const struct launch_job *job, char *text, size_t cap)
-{
-	const unsigned long long newest = saved(job->o.again);
-
-	if (newest)
-		snprintf(text, cap, "checkpoint %llu", newest);
-	else
-		snprintf(text, cap, "%s", job->first_restart ? job->first_restart : "the beginning");
-	return text;
-}
-
 static bool dies_again(struct launch_job *job, const struct note *n)
 {
 	const bool fault = n->kind == FAULT;
@@ -260,7 +239,8 @@ static void describe(const struct launch_job *job, const struct note *n, const s
 		used = snprintf(text, cap, "a node has died (%s ended with exit code %d)",
 				job->o.delegate, how->si_status);
 	snprintf(text + used, cap - (size_t)used, "; starting again%s from %s (%d of %d)",
-		 n->kind == LOST ? " without it," : "", where_from(job, from, sizeof(from)),
+		 n->kind == LOST ? " without it," : "",
+		 launch_restart_from(job, saved(job->o.again), from, sizeof(from)),
 		 job->n_replaced, job->o.replace);
 }
 

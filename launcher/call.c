@@ -66,13 +66,12 @@ static bool is_number(const char *text)
 
 static int find_job(const char *job)
 {
-	const char *const places[] = { "/dev/shm", getenv("TMPDIR"), "/tmp" };
 	int fd = -1;
 
 	if (!is_number(job))
 		return connect_to(job);
-	for (size_t i = 0; fd < 0 && i < sizeof(places) / sizeof(places[0]); i++)
-		fd = find_in(places[i], job);
+	for (int i = 0; fd < 0 && i < LAUNCH_PLACES; i++)
+		fd = find_in(launch_folder_place(i), job);
 	errno = ENOENT;
 	return fd;
 }

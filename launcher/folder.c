@@ -53,17 +53,23 @@ static bool has_room(const char *place, double bytes)
 	       (double)fs.f_bavail * (double)fs.f_frsize >= bytes;
 }
 
+const char *launch_folder_place(int i)
+{
+	return i == 0 ? "/dev/shm" : i == 1 ? getenv("TMPDIR") : "/tmp";
+}
+
 /** Make the folder in the first writable directory with enough space; "" when there is none. */
 static void make_folder(struct launch_job *job, pid_t ckrun)
 {
 	const double bytes = job->for_ucx ? (double)job->o.n_pes * BYTES_PER_PE : BYTES_OF_SOCKET;
-	const char *const places[] = { "/dev/shm", getenv("TMPDIR"), "/tmp" };
 	char *path = job->folder;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (!places[i] || !has_room(places[i], bytes))
+	for (int i = 0; i < LAUNCH_PLACES; i++) {
+		const char *place = launch_folder_place(i);
+
+		if (!place || !has_room(place, bytes))
 			continue;
-		int n = snprintf(path, sizeof(job->folder), "%s/ckrun.%d.XXXXXX", places[i], (int)ckrun);
+		int n = snprintf(path, sizeof(job->folder), "%s/ckrun.%d.XXXXXX", place, (int)ckrun);
 		if (n < (int)sizeof(job->folder) && mkdtemp(path))
 			return;
 	}

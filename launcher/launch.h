@@ -326,6 +326,10 @@ void launch_exec_failed(struct launch_job *job);
 
 /* ---- folder.c ------------------------------------------------------------------------ */
 
+/** The directories in which the folder may be, in the order in which they are tried. Some may be
+ * NULL. */
+enum { LAUNCH_PLACES = 3 };
+const char *launch_folder_place(int i);
 /** Make a folder for the job's socket and, if the nodes may need it, for UCX's files. Before the
  * nodes are started. */
 void launch_folder_make(struct launch_job *job);
@@ -366,6 +370,13 @@ void launch_pmi_write(struct launch_node *n);
 
 /** Set CK_RESTART for --restart. Returns -1, or an exit code after printing what is wrong. */
 int launch_restart(const struct launch_options *o);
+/** The folder of CK_CHECKPOINT=DIR,60s into `dir`. False: it names none, or one that is too
+ * long. */
+bool launch_restart_checkpoints(char *dir, size_t cap);
+/** Where a job goes on from, as text in `text`, which is returned: the checkpoint `saved`, or, if
+ * that is 0, where it was started from. */
+const char *launch_restart_from(const struct launch_job *job, uint64_t saved, char *text,
+				size_t cap);
 
 /* ---- ask.c -------------------------------------------------------------------------- */
 

@@ -15,17 +15,6 @@
 
 /* ---- where the checkpoint goes ------------------------------------------------------------ */
 
-/** The folder of CK_CHECKPOINT=DIR,60s; false: it has none. */
-static bool of_checkpoint(char *to, size_t cap)
-{
-	const char *text = getenv("CK_CHECKPOINT");
-
-	if (!text || !*text)
-		return false;
-	snprintf(to, cap, "%.*s", (int)strcspn(text, ","), text);
-	return strcmp(to, "memory") != 0;
-}
-
 /** That of --restart, which may also name one of the checkpoints in it. */
 static bool of_restart(char *to, size_t cap, const char *restart)
 {
@@ -49,7 +38,7 @@ int launch_leave_prepare(const struct launch_options *o)
 
 	if (!o->checkpoint_exit)
 		return -1;
-	if (!of_checkpoint(dir, sizeof(dir)) && !of_restart(dir, sizeof(dir), o->restart))
+	if (!launch_restart_checkpoints(dir, sizeof(dir)) && !of_restart(dir, sizeof(dir), o->restart))
 		return launch_wrong("--checkpoint-exit needs a folder for the checkpoint: --restart-if-any DIR, "
 				    "or CK_CHECKPOINT=DIR,60s");
 	if (setenv("CK_CHECKPOINT_EXIT", dir, true))

@@ -48,18 +48,6 @@ void launch_replace_end(struct launch_job *job)
 
 /* ---- a death ---------------------------------------------------------------------------- */
 
-/** Where the job goes on from, as text. */
-static const char *where_from(const struct launch_job *job, char *text, size_t cap)
-{
-	const unsigned long long saved = image_memory_committed(&job->images, NULL);
-
-	if (saved)
-		snprintf(text, cap, "checkpoint %llu", saved);
-	else
-		snprintf(text, cap, "%s", job->first_restart ? job->first_restart : "the beginning");
-	return text;
-}
-
 /** A fault of the program's own; a signal from outside, such as SIGKILL, is not. */
 static bool is_fault(int sig)
 {
@@ -115,7 +103,8 @@ static bool replace(struct launch_job *job, const struct launch_node *n, int sig
 	launch_replace_all(job, spare);
 	launch_take_last_words(job);
 	launch_say(job, "%s %s; starting again from %s (%d of %d)", name, what,
-		   where_from(job, from, sizeof(from)), job->n_replaced, job->o.replace);
+		   launch_restart_from(job, image_memory_committed(&job->images, NULL), from,
+				       sizeof(from)), job->n_replaced, job->o.replace);
 	return true;
 }
 

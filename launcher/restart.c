@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +71,26 @@ static void set_restart(const char *folder, const char *given)
 
 	if (setenv("CK_RESTART", realpath(folder, path) ? path : given, true))
 		launch_must_have(NULL, "the nodes' environment");
+}
+
+bool launch_restart_checkpoints(char *dir, size_t cap)
+{
+	const char *text = getenv("CK_CHECKPOINT");
+	const int n = text ? (int)strcspn(text, ",") : 0;
+
+	if (!n || (n == 6 && !strncmp(text, "memory", 6)))
+		return false;
+	return snprintf(dir, cap, "%.*s", n, text) < (int)cap;
+}
+
+const char *launch_restart_from(const struct launch_job *job, uint64_t saved, char *text,
+				size_t cap)
+{
+	if (saved)
+		snprintf(text, cap, "checkpoint %llu", (unsigned long long)saved);
+	else
+		snprintf(text, cap, "%s", job->first_restart ? job->first_restart : "the beginning");
+	return text;
 }
 
 int launch_restart(const struct launch_options *o)

@@ -21,19 +21,11 @@ import time
 
 sys.dont_write_bytecode = True
 import rig  # noqa: E402
+from rig import Failed, require  # noqa: E402
 
 PATIENCE_S = 40
 ROUNDS, SAVE_AT = '1500', '100'
 AGAIN = r'^ckrun: .*; starting again'
-
-
-class Failed(Exception):
-    pass
-
-
-def require(holds, what):
-    if not holds:
-        raise Failed(what)
 
 
 class Site:

@@ -23,6 +23,7 @@ import time
 
 sys.dont_write_bytecode = True
 import rig  # noqa: E402
+from rig import Failed, require  # noqa: E402
 
 PATIENCE_S = 30  # what takes longer, hangs
 TIMEOUT_S = 2
@@ -32,15 +33,6 @@ NOTICED = (r'^chard: node \d+ on h\d: no sign of life from node \d+ on h\d for (
            r'its host is down or stopped, or the link to it is cut .CK_PEER_TIMEOUT=(\d).$')
 LINK = r'the link to 10\.89\.0\.\d is cut; it answers over another one, but UCX uses this one'
 BOOT = r'^chard: node 0 waited 3 s for the other nodes; one has died or never started'
-
-
-class Failed(Exception):
-    pass
-
-
-def require(holds, what):
-    if not holds:
-        raise Failed(what)
 
 
 class Trial:

@@ -37,6 +37,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PREFIX = 'chard-rig-'
 
 
+class Failed(Exception):
+    """What a trial on a rig should have shown, and has not."""
+
+
+def require(holds, what):
+    if not holds:
+        raise Failed(what)
+
+
 class Refused(Exception):
     """The kernel, or what is installed, does not allow a rig; the text says what."""
 
