@@ -23,7 +23,8 @@ NUMBERS = ['0', '-1', '1.5', '1e3', '0x', '0x7fffffff', '99999999999999999999', 
 WORDS = ['', ' ', '-', '--', '=', '%s%s%n', '$(id)', '`id`', '; ls', '../../..', '/', '~', '\\', '"', "'", '\t', '\n',
          '\033[2J\033[1;1H', '\r', '\x07', 'ü', '\udcff\udcfe', '\u202e', 'chard: all is well\nckrun: done']
 CKRUN = ['-n', '-np', '+p', '++p', '--ppn', '++ppn', '+ppn', '--bind', '--timeout', '--grace', '--tag-output',
-         '--verbose', '++local', '--help', '--version', '-h', '-x', '--', '--frobnicate', '--n', '-N']
+         '--verbose', '++local', '--help', '--version', '-h', '-x', '--', '--frobnicate', '--n', '-N', '--replace',
+         '--replace-hung', '--restart', '--restart-if-any', '--restart-older', '--checkpoint-exit', '--resize', '--progress']
 CKCI = ['-o', '-M', '--list', '--cpp', '-D', '-DX', '-U', '-I', '-I/', '--', '--help', '--version', '-x', '-oo',
         '--frobnicate']
 INPUTS = ['/', '/dev/null', '/nowhere', '/proc/self/mem', '/etc/passwd', '/dev/tty', '.', '/bin/true']
@@ -167,7 +168,7 @@ def judged(attack, job):
     if job.code not in attack.codes:
         return [f'exit code {job.code}']
     lines = [line for line in job.output.decode('latin-1').split('\n')
-             if line and not re.match('ckrun: node .* started$', line)]
+             if line and not re.match('ckrun: (node .* started|the job listens at .*)$', line)]
     ours = set(line for line in lines if re.match(rf'({attack.who}): ', line))
     if attack.kind == 'variables':  # each node says it, until ckrun ends it in mid-line
         ours = [line for line in ours if not line.startswith('ckrun: ')]
