@@ -18,7 +18,7 @@ static const struct image_memory NONE = { .slot = { -1, -1 }, .page_fd = -1 };
 
 /* ---- the three files ---------------------------------------------------------------------- */
 
-static bool map_page(struct image_memory *m, struct image_why *why)
+bool image_memory_map(struct image_memory *m, struct image_why *why)
 {
 	void *p = mmap(NULL, IMAGE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, m->page_fd, 0);
 
@@ -51,7 +51,7 @@ static bool make_files(struct image_memory *m, struct image_why *why)
 bool image_memory_make(struct image_memory *m, struct image_why *why)
 {
 	*m = NONE;
-	if (sizes_are_free(why) && make_files(m, why) && map_page(m, why)) {
+	if (sizes_are_free(why) && make_files(m, why) && image_memory_map(m, why)) {
 		memcpy(m->page->magic, PAGE_MAGIC, sizeof m->page->magic);
 		return true;
 	}
@@ -97,13 +97,11 @@ bool image_memory_pass(const struct image_memory *m, struct image_why *why)
 /* Anything may be open under these numbers. */
 static bool page_is_ours(const struct image_memory *m, struct image_why *why)
 {
-	return memcmp(m->page->magic, PAGE_MAGIC, sizeof m->page->magic) == 0 ||
-	       image_says(why, "CK_IMAGES: descriptor %d is not the page of images", m->page_fd);
-}
+	char magic[sizeof m->page->magic];
 
-static bool page_is_whole(const struct image_memory *m, struct image_why *why)
-{
-	return lseek(m->page_fd, 0, SEEK_END) == IMAGE_PAGE ||
+	return (lseek(m->page_fd, 0, SEEK_END) == IMAGE_PAGE &&
+		pread(m->page_fd, magic, sizeof magic, 0) == sizeof magic &&
+		memcmp(magic, PAGE_MAGIC, sizeof magic) == 0) ||
 	       image_says(why, "CK_IMAGES: descriptor %d is not the page of images", m->page_fd);
 }
 
@@ -117,11 +115,8 @@ bool image_memory_inherit(struct image_memory *m, const char *text, struct image
 		*m = NONE;
 		return image_says(why, "CK_IMAGES=%.100s: it must be three descriptors", text);
 	}
-	if (set_cloexec(m, FD_CLOEXEC, why) && page_is_whole(m, why) && map_page(m, why) &&
-	    page_is_ours(m, why))
+	if (set_cloexec(m, FD_CLOEXEC, why) && page_is_ours(m, why))
 		return true;
-	if (m->page)
-		munmap(m->page, IMAGE_PAGE);
 	*m = NONE; /* whosever the descriptors are, they are not ours */
 	return false;
 }

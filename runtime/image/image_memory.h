@@ -75,8 +75,12 @@ char *image_memory_text(const struct image_memory *m, char *to, size_t n);
 /** In a child that will execute a node: the descriptors stay open. */
 bool image_memory_pass(const struct image_memory *m, struct image_why *why);
 
-/** In the node: from the value of CK_IMAGES. The descriptors become ours, with FD_CLOEXEC. */
+/** In the node: from the value of CK_IMAGES. The descriptors become ours, with FD_CLOEXEC.
+ * image_memory_map comes next. */
 bool image_memory_inherit(struct image_memory *m, const char *text, struct image_why *why);
+
+/** Map the page. On failure the caller closes. */
+bool image_memory_map(struct image_memory *m, struct image_why *why);
 
 void image_memory_close(struct image_memory *m);
 

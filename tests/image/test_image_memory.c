@@ -273,7 +273,8 @@ static void a_child_inherits_by_three_numbers(void **state)
 		struct image_region r = { 0 };
 
 		image_memory_text(&memory, text, sizeof text);
-		_exit(image_memory_pass(&memory, &why) && image_memory_inherit(&mine, text, &why) &&
+		_exit(image_memory_pass(&memory, &why) &&
+		      image_memory_inherit(&mine, text, &why) && image_memory_map(&mine, &why) &&
 		      fcntl(mine.slot[1], F_GETFD) == FD_CLOEXEC && write_node(&r, 7, 1, 10, &why) ?
 		      (image_memory_commit(&mine, 7, &(struct image_info){ 0 }), 0) : 1);
 	}

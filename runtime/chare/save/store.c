@@ -40,6 +40,8 @@ static void inherit(struct store *s)
 		return;
 	if (!image_memory_inherit(&s->memory, text, &why))
 		cmi_env_refuse("CK_IMAGES", text, "set by ckrun only, which has opened what it names");
+	if (!image_memory_map(&s->memory, &why))
+		csd_abort(NULL, "%s", why.text);
 	s->kept = true;
 	unsetenv("CK_IMAGES");
 }
