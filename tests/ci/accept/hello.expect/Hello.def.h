@@ -57,7 +57,7 @@ static const CkGenChare ck_chare_HelloMain = {
 	sizeof(HelloMain),
 #line 59 "Hello.def.h"
 	ck_entries_HelloMain, 2, 0,
-	NULL, NULL, NULL, 0, NULL
+	NULL, NULL, NULL, 0, NULL, NULL
 };
 
 CProxy_HelloMain HelloMain_thisProxy(const HelloMain *self)
@@ -117,7 +117,7 @@ static const CkGenChare ck_chare_HelloArray = {
 	sizeof(HelloArray),
 #line 119 "Hello.def.h"
 	ck_entries_HelloArray, 2, 0,
-	NULL, NULL, NULL, 0, NULL
+	NULL, NULL, NULL, 0, NULL, NULL
 };
 
 CProxy_HelloArray HelloArray_ckNew_opt(const CkArrayOptions *ck_o)
