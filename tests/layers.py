@@ -70,7 +70,7 @@ INCLUDES = {
     'runtime/machine': [],
     'runtime/trace': MACHINE,
     # No PE, no file of the machine: the tool ckpt is linked with it alone.
-    'runtime/image': ['one_line.h'],
+    'runtime/image': ['abstract.h', 'one_line.h'],
     'runtime/scheduler*': [*TRACE, *IMAGE, *MACHINE],
     # What users' strategies see, too.
     'runtime/strategies*': ['cklb.h', *MACHINE],
@@ -78,7 +78,7 @@ INCLUDES = {
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],
-    'launcher': [*IMAGE, 'cmi_charm.h', 'cmi_gauge.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
+    'launcher': [*IMAGE, 'abstract.h', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
     'trace-reader': ['trace_format.h', 'one_line.h'],
     'image-reader': ['image_*.h', 'one_line.h'],
     'examples': ['ck.h'],

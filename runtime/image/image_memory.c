@@ -194,13 +194,13 @@ bool image_region_reserve(const struct image_memory *m, struct image_region *r, 
 }
 
 /* The head says how long the rest is; what it says is checked against the file by a read. */
-static bool read_size(int fd, uint64_t sequence, uint32_t node, size_t *bytes,
+static bool read_size(int fd, off_t begin, uint64_t sequence, uint32_t node, size_t *bytes,
 		      struct image_why *why)
 {
 	struct image_head h;
 	char last;
 
-	if (pread(fd, &h, sizeof h, begin_of(node)) != sizeof h ||
+	if (pread(fd, &h, sizeof h, begin) != sizeof h ||
 	    memcmp(h.magic, IMAGE_MAGIC, sizeof h.magic))
 		return image_says(why, "the memory of the job has no image of node %u", node);
 	if (h.sequence != sequence || h.node != node)
@@ -208,29 +208,34 @@ static bool read_size(int fd, uint64_t sequence, uint32_t node, size_t *bytes,
 				  "checkpoint %llu should be", h.node, (unsigned long long)h.sequence, node,
 				  (unsigned long long)sequence);
 	if (h.bytes < IMAGE_PAGE || h.bytes > (uint64_t)1 << IMAGE_NODE_SHIFT ||
-	    pread(fd, &last, 1, begin_of(node) + (off_t)h.bytes - 1) != 1)
+	    pread(fd, &last, 1, begin + (off_t)h.bytes - 1) != 1)
 		return image_says(why, "the image of node %u is damaged: its length", node);
 	*bytes = h.bytes;
+	return true;
+}
+
+bool image_region_read_at(int fd, uint64_t begin, struct image_region *r, uint64_t sequence,
+			  uint32_t node, size_t *bytes, struct image_why *why)
+{
+	if (!read_size(fd, (off_t)begin, sequence, node, bytes, why))
+		return false;
+
+	const size_t whole = whole_pages(*bytes);
+	void *p = mmap(NULL, whole, PROT_READ, MAP_SHARED, fd, (off_t)begin);
+
+	if (p == MAP_FAILED)
+		return no_region(why, node, *bytes, errno);
+	*r = (struct image_region){ .base = p, .bytes = whole };
 	return true;
 }
 
 bool image_region_read(const struct image_memory *m, struct image_region *r, uint64_t sequence,
 		       uint32_t node, size_t *bytes, struct image_why *why)
 {
-	const int fd = m->slot[sequence % IMAGE_SLOTS];
-
 	if (node >= IMAGE_NODES_MOST)
 		return no_region(why, node, 0, EFBIG);
-	if (!read_size(fd, sequence, node, bytes, why))
-		return false;
-
-	const size_t whole = whole_pages(*bytes);
-	void *p = mmap(NULL, whole, PROT_READ, MAP_SHARED, fd, begin_of(node));
-
-	if (p == MAP_FAILED)
-		return no_region(why, node, *bytes, errno);
-	*r = (struct image_region){ .base = p, .bytes = whole };
-	return true;
+	return image_region_read_at(m->slot[sequence % IMAGE_SLOTS], (uint64_t)begin_of(node), r, sequence,
+				    node, bytes, why);
 }
 
 void image_region_unmap(struct image_region *r)

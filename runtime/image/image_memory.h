@@ -104,6 +104,10 @@ bool image_region_reserve(const struct image_memory *m, struct image_region *r, 
 bool image_region_read(const struct image_memory *m, struct image_region *r, uint64_t sequence,
 		       uint32_t node, size_t *bytes, struct image_why *why);
 
+/** The same for an image that begins at byte `begin` of any file. */
+bool image_region_read_at(int fd, uint64_t begin, struct image_region *r, uint64_t sequence,
+			  uint32_t node, size_t *bytes, struct image_why *why);
+
 void image_region_unmap(struct image_region *r);
 
 /** Give back what nodes from this number on have in the slot of checkpoint `sequence`: the job has

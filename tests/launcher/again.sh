@@ -48,6 +48,34 @@ fact "nor does one that has not met the others" [ -z "$(ls notes)" ]
 CK_NOTES=notes/2 outcome "$programs/ends" exit 0
 fact "the first note counts" [ -e notes/2.met -a ! -s notes/2 ]
 
+# The same to a keeper.
+tells() { # program...: what its node tells the keeper
+	noted=$(python3 - "$@" <<'END'
+import os, socket, subprocess, sys
+name = f'chard-test-{os.getpid()}'
+keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+keeper.bind(f'\0{name}.notes')
+keeper.listen()
+subprocess.run(sys.argv[1:], env=os.environ | {'CK_NOTES': f'@{name}/3'}, stdin=subprocess.DEVNULL,
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30)
+node = keeper.accept()[0]
+while told := node.recv(1000):
+    print(told.decode().strip(), end=';')
+END
+	)
+}
+is_told() { [[ $noted =~ ^3\ met\;3\ $1\ 0\ $(hostname)\ [0-9]+\;$ ]]; }
+tells "$programs/ends" exit 0
+fact "CkExit is told to the keeper" is_told "exit 7"
+tells "$programs/ends" crash 0
+fact "so is a fault" is_told "fault 11"
+tells "$programs/leaves" exit 0 3
+fact "so is exit in a handler, once" is_told "abort 3"
+CK_NOTES=@chard-test-nobody/1 outcome "$programs/ends" exit 0
+fact "without a keeper there the node does not start" says 1 1 "CK_NOTES=@chard-test-nobody/1 is refused"
+CK_IMAGES=@chard-test-nobody outcome "$programs/ends" exit 0
+fact "nor without one for images" says 1 1 "CK_IMAGES=@chard-test-nobody is refused"
+
 # ---- the launcher ---------------------------------------------------------------------------
 # In its n-th start it does what the file do.n says, in a shell; without one it ends well.
 mkdir bin

@@ -216,10 +216,12 @@ void save_describe(struct pe *pe, struct csd_told *to)
 		[SAVE_STORES] = "the nodes write their files",
 	};
 	const struct save_pe *s = save_of(pe);
+	const bool disk = s->stage != SAVE_NONE && save_is_on_disk(pe);
 
 	if (s->stage != SAVE_NONE)
-		csd_tell(to, NULL, "a checkpoint %s%s is under way: %s",
-			 save_is_on_disk(pe) ? "in " : "in memory", s->wishes->ask.dir, stages[s->stage]);
+		csd_tell(to, NULL, "a checkpoint %s%s is under way: %s", disk ? "in " : "in memory",
+			 s->wishes->ask.dir, !disk && s->stage == SAVE_STORES ?
+			 "other hosts copy it" : stages[s->stage]);
 }
 
 /* ---- after a restart ------------------------------------------------------------------------- */

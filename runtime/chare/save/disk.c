@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk.c: a checkpoint on disk. Each node has its image in memory by then; a thread of the node
- * writes it to a file while the PEs compute (image_task.h). A timer asks the thread whether it has
- * ended, so nothing here waits for a disk.
+ * disk.c: what becomes of a checkpoint when each node has its image in memory. It goes to disk: a
+ * thread of the node writes it to a file while the PEs compute (image_task.h). Or it stays in
+ * memory, and that of another host gets a copy: then the thread awaits the copy. A timer asks the
+ * thread whether it has ended, so nothing here waits for a disk or a network.
  *
  *	PE 0: make the folder                     before the job comes to rest
  *	WRITE     PE 0 -> first PE of each node   all images are complete: write yours
  *	WRITTEN   each of them -> PE 0            its size and sum, or an error, which was printed
  *	PE 0: write the manifest, rename          the checkpoint is complete
+ *
+ * In memory there is no folder and no manifest.
  */
 #include "save_int.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -27,7 +30,8 @@ struct disk {
 	struct image_task task;
 	void (*then)(struct pe *pe, bool ok); /* called when the task has ended */
 	double ms;                 /* until the next look at it */
-	/* This node's file. */
+	/* This node's file, or copy. */
+	struct node *node;
 	char path[IMAGE_PATH];
 	struct image_write order;
 	/* PE 0. */
@@ -170,11 +174,23 @@ static void file_written(struct pe *pe, bool ok)
 	csd_send_now(pe, 0, &m->head);
 }
 
+static bool mirror(void *arg, struct image_why *why)
+{
+	const struct disk *d = arg;
+
+	return store_mirror(d->node, d->sequence, why);
+}
+
 static void write_file(struct pe *pe, const struct store_msg *m)
 {
 	struct disk *d = disk_of(pe);
 
 	d->sequence = m->sequence;
+	if (!m->dir[0]) {
+		d->node = pe->node;
+		start(pe, mirror, d, file_written);
+		return;
+	}
 	image_folder_node(d->path, m->dir, m->sequence, (uint32_t)pe->node->job->node);
 	d->order = (struct image_write){ .path = d->path, .image = store_image(pe->node, m->sequence),
 					  .zstd = save_node_of(pe->node)->when.zstd };
@@ -184,17 +200,19 @@ static void write_file(struct pe *pe, const struct store_msg *m)
 void disk_write(struct pe *pe)
 {
 	const struct cmi_job *job = pe->node->job;
+	const char *dir = save_of(pe)->wishes->ask.dir;
 	struct disk *d = disk_of(pe);
 
+	d->sequence = save_of(pe)->sequence;
 	free(d->manifest.files);
 	d->manifest.files = cmi_alloc_zero((size_t)job->n_nodes, sizeof *d->manifest.files, "a checkpoint");
 	d->n_written = 0;
 	d->failed = false;
 	d->from_ns = csd_now_ns();
 	for (int i = 0; i < job->n_nodes; i++) {
-		struct store_msg *m = store_msg_new(pe, STORE_WRITE, d->sequence, strlen(d->dir) + 1);
+		struct store_msg *m = store_msg_new(pe, STORE_WRITE, d->sequence, strlen(dir) + 1);
 
-		memcpy(m->dir, d->dir, strlen(d->dir) + 1);
+		memcpy(m->dir, dir, strlen(dir) + 1);
 		csd_send_now(pe, job->first_pe[i], &m->head);
 	}
 }
@@ -210,10 +228,15 @@ void disk_is_late(struct pe *pe)
 	if (d->said_slow)
 		return;
 	d->said_slow = true;
-	fprintf(stderr, "chard: checkpoint %llu is still being written to %s, for %.1f s now; the next "
-		"one waits for it (node 0 has written %.1f MB, %.1f MB/s). This is said once\n",
-		(unsigned long long)d->sequence, d->dir, seconds, (double)bytes / 1e6,
-		(double)bytes / 1e6 / seconds);
+	if (!save_is_on_disk(pe))
+		fprintf(stderr, "chard: checkpoint %llu is still being copied to other hosts, for %.1f s now; "
+			"the next one waits for it. This is said once\n", (unsigned long long)d->sequence,
+			seconds);
+	else
+		fprintf(stderr, "chard: checkpoint %llu is still being written to %s, for %.1f s now; the next "
+			"one waits for it (node 0 has written %.1f MB, %.1f MB/s). This is said once\n",
+			(unsigned long long)d->sequence, d->dir, seconds, (double)bytes / 1e6,
+			(double)bytes / 1e6 / seconds);
 }
 
 /* ---- the manifest: PE 0 ---------------------------------------------------------------------- */
@@ -272,6 +295,10 @@ static void node_has_written(struct pe *pe, const struct store_msg *m)
 	};
 	if (++d->n_written < job->n_nodes)
 		return;
+	if (!save_is_on_disk(pe)) {
+		save_over(pe, d->failed ? CK_CHECKPOINT_FAILURE : CK_CHECKPOINT_SUCCESS);
+		return;
+	}
 	if (d->failed) {
 		disk_abandon(pe, CK_CHECKPOINT_FAILURE);
 		return;
@@ -308,15 +335,16 @@ const char *disk_misfit(struct pe *pe, const struct cmi_msg *head)
 	       NULL : "it is no answer to a request";
 }
 
-/* The job ends while a thread still writes. */
+/* The job ends while a thread still writes, or waits for a copy. */
 void disk_stop(struct pe *pe)
 {
 	struct disk *d = save_of(pe)->disk;
 
 	if (!d)
 		return;
+	store_mirror_no_more(pe->node);
 	image_task_wait(&d->task);
-	if (save_of(pe)->stage != SAVE_NONE && d->dir[0])
+	if (save_of(pe)->stage != SAVE_NONE && save_is_on_disk(pe))
 		image_folder_abandon(&d->folder, d->sequence);
 	image_folder_close(&d->folder);
 	free(d->manifest.files);

@@ -278,7 +278,7 @@ static void all_written(struct pe *pe)
 		return;
 	thaw(pe);
 	when_thawed(pe);
-	if (disk) {
+	if (disk || store_mirrors(pe->node)) {
 		s->stage = SAVE_STORES;
 		disk_write(pe);
 	} else {

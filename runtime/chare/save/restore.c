@@ -76,6 +76,7 @@ static void read_images(struct pe *pe)
 		for (uint32_t p = 0; p < in->head->n_pes; p++)
 			read_block(pe, in, in->head->first_pe + p, ~(UINT32_C(1) << IMAGE_READONLY));
 	}
+	source_read(pe);
 	pe->frozen = false;
 }
 

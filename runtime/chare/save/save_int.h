@@ -44,7 +44,7 @@ struct store_msg {
 	uint32_t failed;           /* WRITTEN */
 	uint64_t sequence;
 	uint64_t bytes, sum;       /* WRITTEN: of the file */
-	char dir[];                /* WRITE */
+	char dir[];                /* WRITE; "": mirror */
 };
 
 /** A request. */
@@ -214,6 +214,8 @@ void figures_saved(struct pe *pe, int status, uint64_t bytes);
 void source_open(struct node *node);
 void source_close(struct node *node);
 bool source_is_there(const struct node *node);
+/** This PE has read all images. When all of the node have, copies are given back. */
+void source_read(struct pe *pe);
 /** The image of node i of the job that wrote it. Ends the job if it cannot be read. */
 const struct image_in *source_image(const struct node *node, int i);
 
@@ -240,12 +242,25 @@ void store_over(struct pe *pe);
 const char *store_image(const struct node *node, uint64_t sequence);
 /** PE 0: all nodes have written theirs, `bytes` in all. */
 void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes);
+/** Map the image of node `of` of checkpoint `sequence` in the job's memory, on whichever host. */
+bool store_read(const struct node *node, struct image_region *r, uint64_t sequence, uint32_t of,
+		size_t *bytes, struct image_why *why);
+/** Whether what was mapped may be a copy for this start, to be given back: store_all_read, when it
+ * is unmapped. */
+bool store_copies(const struct node *node);
+void store_all_read(const struct node *node);
+/** Whether another host gets a copy of each image. */
+bool store_mirrors(const struct node *node);
+/** Wait until it has ours of checkpoint `sequence`. Any thread, one at a time. */
+bool store_mirror(const struct node *node, uint64_t sequence, struct image_why *why);
+/** The job ends: this fails at once. */
+void store_mirror_no_more(const struct node *node);
 
 /* disk.c; all but disk_stop, disk_arrived and disk_misfit on PE 0 */
 void disk_prepare(struct pe *pe, const char *dir, uint64_t sequence);
 /** Of the folder that is there. */
 uint64_t disk_sequence(struct pe *pe);
-/** All nodes have their images in memory. */
+/** All nodes have their images in memory: they write files, or have other hosts copy them. */
 void disk_write(struct pe *pe);
 /** The next checkpoint is due while this one is written: say so, once. */
 void disk_is_late(struct pe *pe);

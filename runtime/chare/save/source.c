@@ -16,6 +16,7 @@ struct source {
 	uint64_t sequence;
 	struct image_map *maps;      /* ours: [n_nodes] */
 	int n_nodes;                 /* mapped */
+	_Atomic int n_read;          /* PEs that have read all */
 	struct image_why why;        /* why not all; "": all are */
 };
 
@@ -87,7 +88,7 @@ static bool head_fits(const struct image_info *info, const struct image_map *m, 
 	       image_says(why, "%s is of another job", m->name);
 }
 
-static bool map_memory(const struct image_memory *memory, struct source *s, uint32_t i)
+static bool map_memory(const struct node *node, struct source *s, uint32_t i)
 {
 	struct image_map *m = &s->maps[i];
 	struct image_region r = { 0 };
@@ -95,7 +96,7 @@ static bool map_memory(const struct image_memory *memory, struct source *s, uint
 
 	snprintf(m->name, sizeof m->name, "memory, checkpoint %llu, node %u",
 		 (unsigned long long)s->sequence, i);
-	if (!image_region_read(memory, &r, s->sequence, i, &bytes, &s->why))
+	if (!store_read(node, &r, s->sequence, i, &bytes, &s->why))
 		return false;
 	m->base = r.base;
 	m->bytes = r.bytes;
@@ -117,7 +118,7 @@ static bool open_memory(struct node *node, struct source *s)
 		return image_says(&s->why, "the one in memory is of another version of the program");
 	s->maps = cmi_alloc_zero(s->info.n_nodes, sizeof *s->maps, "a checkpoint");
 	for (uint32_t i = 0; i < s->info.n_nodes; i++)
-		if (!map_memory(memory, s, i))
+		if (!map_memory(node, s, i))
 			return false;
 	return true;
 }
@@ -167,14 +168,31 @@ void source_open(struct node *node)
 
 bool source_is_there(const struct node *node) { return save_node_of(node)->source; }
 
+static void unmap_all(struct source *s)
+{
+	while (s->n_nodes)
+		image_unmap(&s->maps[--s->n_nodes]);
+}
+
+/* Release: the PE's reads come before its count. Acquire: the last one unmaps after all of them. */
+void source_read(struct pe *pe)
+{
+	struct source *s = save_node_of(pe->node)->source;
+
+	if (atomic_fetch_add_explicit(&s->n_read, 1, memory_order_acq_rel) + 1 < pe->node->job->my_n_pes ||
+	    s->set.m.n_nodes || !store_copies(pe->node))
+		return;
+	unmap_all(s);
+	store_all_read(pe->node);
+}
+
 void source_close(struct node *node)
 {
 	struct source *s = save_node_of(node)->source;
 
 	if (!s)
 		return;
-	while (s->n_nodes)
-		image_unmap(&s->maps[--s->n_nodes]);
+	unmap_all(s);
 	image_set_close(&s->set);
 	free(s->maps);
 	free(s);

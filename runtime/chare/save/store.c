@@ -4,12 +4,13 @@
  * that writes reserves the node's image in the slot of this checkpoint, and the last that has
  * written seals it.
  *
- * The memory is that of whoever started the nodes (CK_IMAGES), which outlives them. Otherwise each
- * node makes its own.
+ * The memory is that of whoever started the nodes (CK_IMAGES), which outlives them: of ckrun, or on
+ * several hosts of each host's keeper (image_keeper.h). Otherwise each node makes its own.
  */
 #include "save_int.h"
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/base/cmi_env.h"
+#include "../../image/image_keeper.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct store {
 	pthread_mutex_t lock;
 	struct image_memory memory;  /* its page is NULL until the first checkpoint, if it is ours */
 	bool kept;                   /* it is not ours alone */
+	struct image_keeper keeper;  /* on several hosts: the connection to its owner */
 	struct image_region region[IMAGE_SLOTS];
 	struct image_head *head; /* ours: of the image that is being written. Each PE sets its block's
 				  * size before it says that it is frozen; others read it after PE 0,
@@ -30,17 +32,27 @@ struct store {
 
 static struct store *store_of(const struct node *node) { return save_node_of(node)->store; }
 
+static bool take(struct store *s, const char *text, uint32_t node, struct image_why *why)
+{
+	if (text[0] == '@')
+		return image_keeper_open(&s->keeper, text, node, &s->memory, why);
+	if (image_memory_inherit(&s->memory, text, why))
+		return true;
+	why->text[0] = '\0';
+	return false;
+}
+
 /* The variable is not for the node's children. */
-static void inherit(struct store *s)
+static void inherit(struct store *s, uint32_t node)
 {
 	const char *text = cmi_env_text("CK_IMAGES");
 	struct image_why why = { "" };
 
 	if (!text)
 		return;
-	if (!image_memory_inherit(&s->memory, text, &why))
+	if (!take(s, text, node, &why) && !why.text[0])
 		cmi_env_refuse("CK_IMAGES", text, "set by ckrun only, which has opened what it names");
-	if (!image_memory_map(&s->memory, &why))
+	if (why.text[0] || !image_memory_map(&s->memory, &why))
 		csd_abort(NULL, "%s", why.text);
 	s->kept = true;
 	unsetenv("CK_IMAGES");
@@ -51,7 +63,7 @@ int store_node_start(struct node *node)
 	struct store *s = cmi_alloc_zero(1, sizeof *s, "checkpoints");
 
 	save_node_of(node)->store = s;
-	inherit(s);
+	inherit(s, (uint32_t)node->job->node);
 	return -pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -70,6 +82,7 @@ void store_node_stop(struct node *node)
 		image_region_unmap(&s->region[i]);
 	if (s->memory.page)
 		image_memory_close(&s->memory);
+	image_keeper_close(&s->keeper);
 	pthread_mutex_destroy(&s->lock);
 	free(s->head);
 	free(s);
@@ -182,4 +195,35 @@ void store_commit(struct pe *pe, uint64_t sequence, uint64_t bytes)
 	image_memory_commit(&s->memory, sequence, &info);
 	if (s->memory.page->info[(sequence + 1) % IMAGE_SLOTS].n_nodes > info.n_nodes)
 		image_memory_forget(&s->memory, sequence + 1, info.n_nodes);
+}
+
+/* ---- the keeper ------------------------------------------------------------------------------ */
+
+bool store_read(const struct node *node, struct image_region *r, uint64_t sequence, uint32_t of,
+		size_t *bytes, struct image_why *why)
+{
+	struct store *s = store_of(node);
+
+	return s->keeper.is_open ? image_keeper_get(&s->keeper, r, sequence, of, bytes, why) :
+				   image_region_read(&s->memory, r, sequence, of, bytes, why);
+}
+
+bool store_copies(const struct node *node) { return store_of(node)->keeper.is_open; }
+
+void store_all_read(const struct node *node) { image_keeper_read(&store_of(node)->keeper); }
+
+bool store_mirrors(const struct node *node) { return store_of(node)->keeper.mirrors; }
+
+/* Node 0 has committed it, and commits no other before all have mirrored this one. */
+bool store_mirror(const struct node *node, uint64_t sequence, struct image_why *why)
+{
+	struct store *s = store_of(node);
+	const struct image_info *info = &s->memory.page->info[sequence % IMAGE_SLOTS];
+
+	return image_keeper_mirror(&s->keeper, sequence, node->job->node ? NULL : info, why);
+}
+
+void store_mirror_no_more(const struct node *node)
+{
+	image_keeper_hang_up(&store_of(node)->keeper);
 }

@@ -13,11 +13,15 @@
 #include <unistd.h>
 
 #include "../cmi.h"
+#include "../tools/abstract.h"
 #include "../tools/clock.h"
 #include "cmi_env.h"
 
 static struct {
-	char path[PATH_MAX];      /* absolute; "": nothing is noted */
+	bool is_open;             /* else nothing is noted */
+	int keeper;               /* a socket; -1: notes are files */
+	char path[PATH_MAX];      /* of the files: absolute */
+	char start[16];           /* for the keeper: N */
 	char job[NAME_MAX + 1];
 	char host[256];
 	/* Written once, and read by any thread that ends the job. Relaxed: a thread that does not see
@@ -56,6 +60,28 @@ static bool take_job(void)
 	return is_there;
 }
 
+static bool open_folder(const char *text)
+{
+	take_path(text);
+	return strchr(text, '/') && take_job();
+}
+
+/* @NAME/N */
+static bool open_keeper(const char *text)
+{
+	const char *number = strchr(text, '/');
+	char at[sizeof note.job + sizeof ".notes"];
+
+	if (!number || number == text + 1 || number - text > NAME_MAX || !number[1] ||
+	    number[1 + strspn(number + 1, "0123456789")])
+		return false;
+	snprintf(note.start, sizeof note.start, "%s", number + 1);
+	snprintf(note.job, sizeof note.job, "%.*s", (int)(number - text - 1), text + 1);
+	snprintf(at, sizeof at, "@%s.notes", note.job);
+	note.keeper = abstract_connect(at);
+	return note.keeper >= 0;
+}
+
 /* The variable is not for the node's children. */
 void cmi_note_open(void)
 {
@@ -63,35 +89,51 @@ void cmi_note_open(void)
 
 	if (!text)
 		return;
-	take_path(text);
-	if (!strchr(text, '/') || !take_job())
-		cmi_env_refuse("CK_NOTES", text, "set by ckrun only: a folder that all hosts see, and a number");
+	note.keeper = -1;
+	note.is_open = text[0] == '@' ? open_keeper(text) : open_folder(text);
+	if (!note.is_open)
+		cmi_env_refuse("CK_NOTES", text, "set by ckrun only: the keeper's name, "
+			       "or a folder that all hosts see, and a number");
 	gethostname(note.host, sizeof note.host - 1);
 	unsetenv("CK_NOTES");
 }
 
-static void make_file(const char *path, const char *text, size_t bytes)
+static void make_file(const char *path, const char *text)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
 	if (fd < 0)
 		return;
-	if (bytes && write(fd, text, bytes) < 0)
+	if (text[0] && write(fd, text, strlen(text)) < 0)
 		unlink(path); /* no note is better than half of one */
 	close(fd);
+}
+
+/* The keeper has room for many packets, and a node sends three at most. */
+static void tell_keeper(const char *text)
+{
+	char packet[440];
+	const int n = snprintf(packet, sizeof packet, "%s %s", note.start, text);
+
+	if (send(note.keeper, packet, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return; /* it has ended, and so has ckrun, or the job goes on without it */
 }
 
 void cmi_note_met(int node)
 {
 	char path[PATH_MAX + sizeof ".met"];
 
-	if (!note.path[0])
+	if (!note.is_open)
 		return;
 	atomic_store_explicit(&note.node, node, memory_order_relaxed);
 	atomic_store_explicit(&note.met_ns, machine_now_ns(), memory_order_relaxed);
+	if (node)
+		return;
 	snprintf(path, sizeof path, "%s.met", note.path);
-	if (node == 0)
-		make_file(path, "", 0);
+	if (note.keeper >= 0)
+		tell_keeper("met");
+	else
+		make_file(path, "");
 }
 
 void cmi_note_end(enum cmi_note kind, int number, const char *host)
@@ -99,14 +141,16 @@ void cmi_note_end(enum cmi_note kind, int number, const char *host)
 	static const char *const kinds[] = { "exit", "abort", "fault", "lost" };
 	const uint64_t met_ns = atomic_load_explicit(&note.met_ns, memory_order_relaxed);
 	char line[400];
-	int n;
 
 	if (!met_ns || cmi_in_child())
 		return;
-	n = snprintf(line, sizeof line, "%s %d %d %s %llu\n", kinds[kind], number,
-		     atomic_load_explicit(&note.node, memory_order_relaxed), host ? host : note.host,
-		     (unsigned long long)(machine_now_ns() - met_ns) / 1000000);
-	make_file(note.path, line, (size_t)n);
+	snprintf(line, sizeof line, "%s %d %d %s %llu\n", kinds[kind], number,
+		 atomic_load_explicit(&note.node, memory_order_relaxed), host ? host : note.host,
+		 (unsigned long long)(machine_now_ns() - met_ns) / 1000000);
+	if (note.keeper >= 0)
+		tell_keeper(line);
+	else
+		make_file(note.path, line);
 }
 
 const char *cmi_note_job(void)

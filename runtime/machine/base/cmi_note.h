@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmi_note.h: a node notes in a file how its job ends. ckrun needs that where another launcher
- * starts the nodes: from the launcher's exit code it cannot tell a node that was killed from a
+ * cmi_note.h: a node notes how its job ends, in a file or to its host's keeper. ckrun needs that
+ * where another launcher starts the nodes: from the launcher's exit code it cannot tell a node that was killed from a
  * program that ends with a code of its own. What a program decides is noted; a node that is killed
  * cannot note anything.
  *
@@ -14,6 +14,9 @@
  *	abort CODE      CkAbort, the watchdog, a call of exit: the program would do it again
  *	fault SIGNAL    a fault of the program
  *	lost NODE       no sign of life from that node; HOST is its host
+ *
+ * CK_NOTES=@NAME/N does the same without files: this host's keeper (image_keeper.h) listens at the
+ * abstract Unix socket "@NAME.notes" and gets the packets "N met" and "N KIND NUMBER NODE HOST MS".
  *
  * Nothing is noted before the nodes have met, or without CK_NOTES.
  */
