@@ -106,7 +106,7 @@ INCLUDES = {
                    'runtime/image/*', 'direct_layer.h', 'direct_handle.h', 'callback.h', 'env.h', 'boot.h', 'boot_pmi1.h',
                    'runtime/scheduler/*', *MACHINE],
     'tests/machine': ['check_*.h', 'runtime/machine/*'],
-    'tests/image': ['runtime/image/*'],
+    'tests/image': ['runtime/image/*', 'runtime/machine/tools/abstract.h'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
     'tests/chare': ['check_*.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', 'direct_layer.h', *IMAGE,

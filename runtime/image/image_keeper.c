@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { DESCRIPTORS = IMAGE_SLOTS + 1, MOST = DESCRIPTORS + 1 }; /* one more is seen to be too many */
+enum { DESCRIPTORS = IMAGE_SLOTS + 1, MOST = DESCRIPTORS + 1 }; /* one more is too many */
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 

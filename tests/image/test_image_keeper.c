@@ -32,7 +32,10 @@ static int n_asked, n_replies;
 
 static void answer(int to, const struct reply *r)
 {
-	union { char bytes[CMSG_SPACE(sizeof r->fds)]; struct cmsghdr align; } control = { .bytes = { 0 } };
+	union {
+		char bytes[CMSG_SPACE(sizeof r->fds)];
+		struct cmsghdr align;
+	} control = { .bytes = { 0 } };
 	struct iovec from = { (void *)(uintptr_t)&r->answer, r->bytes ? r->bytes : sizeof r->answer };
 	struct msghdr m = { .msg_iov = &from, .msg_iovlen = 1 };
 	const size_t bytes = (size_t)r->n_fds * sizeof(int);
@@ -230,7 +233,7 @@ static void an_image_is_where_the_keeper_says(void **state)
 	assert_true(image_keeper_open(&k, name, 0, &mine, &why));
 	assert_true(image_keeper_get(&k, &region, 4, 1, &bytes, &why));
 	assert_true(bytes > 300);
-	assert_memory_equal(region.base, IMAGE_MAGIC, sizeof ((struct image_head *)0)->magic);
+	assert_memory_equal(region.base, IMAGE_MAGIC, sizeof((struct image_head *)0)->magic);
 	image_region_unmap(&region);
 	assert_false(image_keeper_get(&k, &region, 4, 1, &bytes, &why)); /* node 0 is there: nothing */
 	image_keeper_read(&k);

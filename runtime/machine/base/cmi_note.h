@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cmi_note.h: a node notes how its job ends, in a file or to its host's keeper. ckrun needs that
- * where another launcher starts the nodes: from the launcher's exit code it cannot tell a node that was killed from a
- * program that ends with a code of its own. What a program decides is noted; a node that is killed
- * cannot note anything.
+ * where another launcher starts the nodes: from the launcher's exit code it cannot tell a node that
+ * was killed from a program that ends with a code of its own. What a program decides is noted; a
+ * node that is killed cannot note anything.
  *
  * CK_NOTES=FOLDER/N is the N-th start of a job. Node 0 makes FOLDER/N.met when all nodes have met.
  * The first node that ends the job makes FOLDER/N, with one line:
