@@ -114,6 +114,9 @@ BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c ben
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
 MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_mpi.c)))
+# libpng is optional: with it the example raytrace writes pictures.
+PNG      := $(shell echo 'int main(void) { return !png_access_version_number(); }' | \
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include png.h -x c - -o /dev/null -lpng 2>/dev/null && echo -lpng)
 BLAS_CFLAGS := $(shell $(PKG_CONFIG) --cflags openblas 2>/dev/null)
 BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenblas) -lm
 
@@ -127,7 +130,7 @@ examples: $(filter-out $(GONE),$(EXAMPLE_BINS))
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
 # What is linked with these depends on this file, which changes when they do: nothing else may tell that.
-LINKED_WITH := $(LIBS) $(BLAS_LIBS)
+LINKED_WITH := $(LIBS) $(BLAS_LIBS) $(PNG)
 $(B)/linked_with: FORCE
 	@mkdir -p $(@D)
 	@echo '$(LINKED_WITH)' | cmp -s - $@ || echo '$(LINKED_WITH)' >$@
@@ -202,8 +205,8 @@ $(B)/%.decl.h $(B)/%.def.h &: %.ci $(CKCI_FOR_BUILD)
 	$(Q)$(CKCI_FOR_BUILD) -o $(@D) $<
 
 # Programs: all objects of an example's folder; one file elsewhere.
-# x_none.c takes the place of x.c in a library without the room x.
-taken_out = $(foreach f,$(wildcard $(1)/*_none.c),$(if $(filter %/$(patsubst %_none.c,%,$(notdir $(f))),$(LEFT_OUT)),$(f:_none.c=.c),$(f)))
+# x_none.c takes the place of x.c in a library without the room x, and picture_none.c where libpng is missing.
+taken_out = $(foreach f,$(wildcard $(1)/*_none.c),$(if $(filter %/$(patsubst %_none.c,%,$(notdir $(f))),$(LEFT_OUT) $(if $(PNG),,/picture)),$(f:_none.c=.c),$(f)))
 sources_of = $(filter-out $(call taken_out,$(1)),$(wildcard $(1)/*.c))
 define example_rule
 $(B)/examples/$(1)/$(1): $(call obj,$(call sources_of,examples/$(1)))
@@ -237,6 +240,7 @@ $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_O
 $(B)/bench/collectives.o $(B)/bench/parts.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
+$(B)/examples/raytrace/raytrace: LIBS := $(PNG) -lm $(LIBS)
 $(B)/runtime/machine/boot/pmix/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o

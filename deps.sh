@@ -20,7 +20,7 @@ packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libdw
 	libxxhash-dev libopenblas-dev libcmocka-dev libpmix-dev libmetis5 libscotch-7.0 procps python3 spin locales)
 fuzz_packages=(clang libclang-rt-dev)
 hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils gnuplot-nox gdb valgrind
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils libpng-dev gnuplot-nox gdb valgrind
 	libotf2-trace-dev otf2-tools)
 browser_packages=(chromium)
 cross_packages=(gcc-aarch64-linux-gnu qemu-user)

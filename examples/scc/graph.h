@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.h: directed graphs that each chare can make a part of by itself, and what one processor says
- * about their strongly connected components.
+ * graph.h: directed graphs of which each chare can make a part by itself, and what one processor
+ * says about their strongly connected components.
  */
 #ifndef SCC_GRAPH_H
 #define SCC_GRAPH_H
@@ -12,8 +12,8 @@ enum graph_kind { GRAPH_RANDOM, GRAPH_GRID };
 
 enum { GRAPH_MOST_OUT = 16 };
 
-/** Random: each vertex has `degree` edges, wherever they lead. Grid: a square of vertices; between two
- * neighbours goes an edge in each direction for `both` of 100 pairs, else in one of them. */
+/** Random: each vertex has `degree` edges, wherever they lead. Grid: a square of vertices; between
+ * two neighbours goes an edge in each direction for `both` of 100 pairs, else in one of them. */
 struct graph {
 	enum graph_kind kind;
 	long vertices, side;    /* of a grid: the next smaller square, and its root */

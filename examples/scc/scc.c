@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scc: the strongly connected components of a directed graph: two vertices are in one if a path leads
- * from each to the other.
+ * scc: the strongly connected components of a directed graph: two vertices are in one if a path
+ * leads from each to the other.
  *
  *	ckrun -n 2 ./scc --vertices 100000 --degree 2 --parts 16
  *	CK_CHECKPOINT=memory,1s ckrun --replace 1 -n 2 ./scc --graph grid --vertices 1000000
  *
- * Shows   fences. In a step of the algorithm calls cause calls on other parts, nobody knows how many:
- *         CkFence tells all parts when none of them is under way. A call to itself with a low
+ * Shows   fences. In a step of the algorithm calls cause calls on other parts, nobody knows how
+ *         many: CkFence tells all parts when none of them is under way. A call to itself with a low
  *         priority lets a part hear all that has come before it answers, in one call for each
  *         other part. Parts can move and be saved (`pup Part`); a checkpoint is taken at a fence.
  * Checks  which vertices are together, against Tarjan's algorithm on one processor.
@@ -519,8 +519,8 @@ void Main_on_summed(Main *self, int n, const long *sum)
 	const bool is_right = sum[0] == right.components && (uint64_t)sum[1] == right.sum;
 
 	(void)n;
-	CkPrintf("scc: %ld vertices in %ld parts on %d PEs: %ld components, the largest of %ld, in %ld rounds "
-		 "and %.1f ms (one processor: %.1f ms): %s\n", g.vertices, n_parts, CkNumPes(), sum[0],
+	CkPrintf("scc: %ld vertices in %ld parts on %d PEs: %ld components, the largest of %ld, in %ld "
+		 "rounds and %.1f ms (one processor: %.1f ms): %s\n", g.vertices, n_parts, CkNumPes(), sum[0],
 		 right.largest, self->rounds, self->took * 1e3, took * 1e3, is_right ? "checked" : "WRONG");
 	if (!is_right)
 		CkError("scc: right are %ld components, sum %016llx\n", right.components,
