@@ -159,10 +159,8 @@ void launch_again_end(struct launch_options *o)
 
 	if (!a)
 		return;
-	if (a->notes[0]) {
-		remove_notes(a);
-		rmdir(a->notes);
-	}
+	if (a->notes[0])
+		launch_folder_delete(a->notes); /* a node may have noted its end after its start was over */
 	while (a->n_lost)
 		free(a->lost[--a->n_lost]);
 	free(a->lost);

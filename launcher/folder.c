@@ -86,8 +86,8 @@ static void remove_files(const char *folder)
 	closedir(d);
 }
 
-/** A node that is being killed may still make a file between two of our system calls. */
-static void remove_folder(const char *folder)
+/* A node that is being killed may still make a file between two of our system calls. */
+void launch_folder_delete(const char *folder)
 {
 	for (int i = 0; i < TRIES && rmdir(folder) && errno != ENOENT; i++) {
 		remove_files(folder);
@@ -115,7 +115,7 @@ _Noreturn static void keep(struct launch_job *job, pid_t ckrun, int ckrun_fd)
 	if (send(STDIN_FILENO, job->folder, sizeof(job->folder), 0) > 0)
 		while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
 			;
-	remove_folder(job->folder);
+	launch_folder_delete(job->folder);
 	_exit(0);
 }
 
@@ -144,5 +144,5 @@ void launch_folder_remove(struct launch_job *job)
 	if (job->keeper > 0)
 		waitpid(job->keeper, NULL, 0);
 	if (job->folder[0])
-		remove_folder(job->folder); /* if the keeper has been killed */
+		launch_folder_delete(job->folder); /* if the keeper has been killed */
 }

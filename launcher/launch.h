@@ -335,6 +335,8 @@ const char *launch_folder_place(int i);
 void launch_folder_make(struct launch_job *job);
 /** Remove it. After the nodes have ended. */
 void launch_folder_remove(struct launch_job *job);
+/** Remove a folder and the files in it, also if some are still being made. */
+void launch_folder_delete(const char *folder);
 
 /* ---- progress.c --------------------------------------------------------------------- */
 

@@ -139,6 +139,9 @@ job 'note fault 11 1 b 10; exit 1' 'save 1; note fault 11 0 a 10; exit 1' -- $wh
 fact "nor one after a checkpoint" starts 0 3
 job 'met; kill -9 $$' -- $where
 fact "a launcher that is killed itself ends the job" starts 137 1
+late='echo "exit 0 0 a 10" >"$(head -n 1 names)"; : >"${CK_NOTES%/*}/3.met"'
+job 'met; exit 137' "$late" -- $where
+fact "notes that come late are removed, too" starts 0 2
 job 'met; sleep 100' -- $where --timeout 0.3
 fact "--timeout ends it" starts 124 1
 
