@@ -11,11 +11,11 @@ System V segments of its own, so that nothing that a trial leaves goes unseen.
 """
 
 import argparse
-import atexit
 import collections
 import concurrent.futures
 import dataclasses
 import multiprocessing
+import multiprocessing.util
 import os
 import random
 import re
@@ -90,7 +90,8 @@ places = None
 def begin(build):
     global places
     places = Places(tmp=not build.startswith('/tmp/'))
-    atexit.register(places.remove)
+    # Not atexit: many versions of Python do not run that in a worker that is forked.
+    multiprocessing.util.Finalize(None, places.remove, exitpriority=0)
 
 
 def one(name, number, options):
