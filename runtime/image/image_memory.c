@@ -23,7 +23,8 @@ bool image_memory_map(struct image_memory *m, struct image_why *why)
 	void *p = mmap(NULL, IMAGE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, m->page_fd, 0);
 
 	if (p == MAP_FAILED)
-		return image_says(why, "images in memory: their page cannot be mapped: %s", strerror(errno));
+		return image_says(why, "no address space for the page of images in memory: %s; raise its "
+				  "limit (ulimit -v)", strerror(errno));
 	m->page = p;
 	return true;
 }
