@@ -65,6 +65,12 @@ def in_use():
     return '\n'.join(names)
 
 
+def has_job(path):
+    """Whether it is the folder of a job whose ckrun lives. The socket in it is no file that a process is seen to have open."""
+    job = re.fullmatch(r'/dev/shm/ckrun\.(\d+)\.\w+', path)
+    return bool(job) and os.path.exists(f'/proc/{job[1]}')
+
+
 def litter():
     """Shared memory and a runtime's files in /tmp that no living process uses."""
     paths = glob.glob('/dev/shm/*')
@@ -72,7 +78,7 @@ def litter():
         paths += glob.glob(f'/tmp/{name}*')
     used = in_use()
     # A file that somebody used may have been removed since.
-    found = {path for path in paths if path not in used and os.path.exists(path)}
+    found = {path for path in paths if path not in used and not has_job(path) and os.path.exists(path)}
     for line in read('/proc/sysvipc/shm').splitlines()[1:]:
         _, segment, _, _, _, _, users = line.split()[:7]
         if users == '0':
