@@ -9,10 +9,12 @@
  *
  *	ckrun -n 4 repeats [seed [phases]]
  *
- * In each phase each element makes its calls in several steps, and may move once. Quiescence and a sync end a phase, so a call that
- * is lost, doubled or counted wrong is found. Prints what came, and whether calls were put (`standing`):
- * yes if they were more than a hundredth of those that were kept. On a quiet machine they are a sixth,
- * and on one with ten times as many threads as cores a fortieth.
+ * In each phase each element makes its calls in several steps, and may move once. Quiescence and a
+ * sync end a phase, so a call that is lost, doubled or counted wrong is found.
+ *
+ * Prints what came, and whether calls were put (`standing`):
+ * yes if they were more than a hundredth of those that were kept. On a quiet machine they are
+ * a sixth, and on one with ten times as many threads as cores a fortieth.
  */
 #include "check.h"
 #include "csd.h"
