@@ -420,7 +420,7 @@ SAVES = f'{BUILD}/tests/programs/saves'
 def test_epochs(tmp):
     """A job that is started again keeps the trace of the nodes that have died, and cktrace reads each by itself."""
     folder, disk = f'{tmp}/epochs', f'{tmp}/epochs.ck'
-    dies = {'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0'}
+    dies = {name: os.environ.get(name, '') + ':handle_segv=0' for name in ('ASAN_OPTIONS', 'TSAN_OPTIONS')}
     # It saves itself after rounds 7 and 14, and dies after round 9.
     run([CKRUN, '--replace', '1', '-n', '4', '--ppn', '2', SAVES, disk, '20', '7', '0', '-9'],
         CK_TRACE=f'{folder},1', **dies)
