@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * resave DIR: sections of PE 0 and of the last PE, of an array and of a group, are used before a
- * checkpoint and after it; a completion detector has counted before it and is started after it;
- * and a request for quiescence waits while it is taken. A job that starts from the checkpoint
- * prints the same line.
+ * checkpoint and after it; a completion detector has counted before it and is started after it,
+ * another one is made before it and not used; and a request for quiescence waits while it is taken.
+ * A job that starts from the checkpoint prints the same line.
  */
 #include "check.h"
 
@@ -16,7 +16,7 @@ struct Main {
 	bool counted;
 	CProxySection_Cell evens, odds, more;
 	CProxySection_Member half;
-	CkCompletion c;
+	CkCompletion c, unused;
 	long sums;
 	char dir[256];
 };
@@ -52,6 +52,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	members = Member_ckNew();
 	cells = Cell_ckNew(CkDims(CELLS));
 	self->evens = cells_from(0);
+	self->unused = CkCompletionCreate();
 	Member_make(Member_at(members, CkNumPes() - 1));
 }
 
@@ -130,6 +131,7 @@ void Main_on_saved(Main *self, int status)
 	CHECK(status == CK_CHECKPOINT_SUCCESS || status == CK_CHECKPOINT_RESTARTED);
 	CHECK_EQ(self->stage, BEFORE);
 	self->stage = AFTER;
+	CHECK(CkCompletionCreate().id != self->unused.id);
 	hit_all(self);
 }
 

@@ -456,9 +456,15 @@ struct completion_image {
 };
 _Static_assert(sizeof(struct completion_image) % 16 == 0, "records are aligned");
 
+/* The newest of a PE may not have been used yet. Its record keeps its number, and those of all
+ * before it, from being given again. */
 static void completion_write(struct pe *pe, struct image_out *out)
 {
-	for (const struct completion *c = completions_of(pe)->first; c; c = c->next) {
+	const struct completions *all = completions_of(pe);
+
+	if (all->n_made)
+		completion_find(pe, (uint64_t)pe->id << 32 | all->n_made);
+	for (const struct completion *c = all->first; c; c = c->next) {
 		const struct image_name name = { IMAGE_DETECTOR, (uint32_t)pe->id, c->id, { 0, 0, 0 }, 0 };
 		struct completion_image *to = out->add(out, &name, sizeof *to);
 
