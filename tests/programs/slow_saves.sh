@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # slow_saves.sh BUILD PROGRAM SHAPE...: neither a long freeze, nor a slow disk, nor a long restart is what the watchdog ends a job
-#	for; and its report says what is under way, and in which epoch
+#	for; its report says what is under way, and in which epoch; and a job that ends meanwhile leaves nothing
 set -u
 build=$1 program=$2 seconds=60
 shift 2
@@ -22,5 +22,8 @@ for shape in "$@"; do
 	grep -q 'this is epoch' "$dir/err" && fail "$shape: an epoch where there is none"
 	CK_RESTART=$dir/ck job
 	says 'this is epoch 1 of the job, which has gone on from checkpoint 1'
+	rm -rf "$dir/ck"
+	run "$shape" "$dir/ck" 1 ends >"$dir/out" 2>"$dir/err" || fail "$shape: exit code $?"
+	[ -z "$(ls -A "$dir/ck")" ] || fail "$shape: a job that has ended left $(ls -A "$dir/ck")"
 done
 exit 0
