@@ -106,6 +106,7 @@ int launch_call(const struct launch_options *o)
 	const bool any = read_answer(fd, text, sizeof(text)) > 3;
 	const bool ok = any && !strncmp(text, "ok ", 3);
 	close(fd);
-	fprintf(ok ? stdout : stderr, "ckrun: %s\n", any ? text + 3 : "the job has not answered");
+	fprintf(ok ? stdout : stderr, "ckrun: %s\n",
+		any ? text + 3 : "the job has ended without an answer");
 	return !ok;
 }

@@ -372,6 +372,9 @@ static int translate(struct launch_options *o, struct launch_hosts *h)
 		return rc;
 	if (h->n == 0 && kind != SRUN)
 		return launch_wrong("--launcher %s: in a job of Slurm it needs --hosts or --hostfile", o->launcher);
+	if (o->checkpoint_exit && kind == HYDRA)
+		return launch_wrong("--checkpoint-exit needs --launcher srun or mpirun: SIGUSR2 ends "
+				    "mpiexec.hydra, and reaches no node");
 	rc = r.again ? -1 : launch_again_start(o);
 	if (rc >= 0)
 		return rc;

@@ -4,7 +4,8 @@
  * then asked for a checkpoint on disk, after which the job ends with exit code 75 (ask.c). If that
  * comes to nothing, and after a second SIGTERM, it ends as it does without the option.
  *
- * Through another launcher SIGUSR2 goes to that launcher, which passes it on to the nodes.
+ * Through another launcher SIGUSR2 goes to that launcher, which passes it on to the nodes. hydra
+ * does not (delegate.c).
  */
 #include "launch.h"
 

@@ -282,6 +282,26 @@ def interrupted(site, launcher):
     job.ends([143], 'got signal 15')
 
 
+def leaves(site, launcher):
+    """--checkpoint-exit: a signal to ckrun saves the job and ends it with 75, and the same line goes on. hydra
+    would be ended by the signal."""
+    words = (f'{site.options.build}/tests/programs/saves_sync', '300000')
+    for n, sig in enumerate((signal.SIGTERM, signal.SIGUSR2), 1):
+        job = Job(site, launcher, words, options=('--restart-if-any', site.dir, '--checkpoint-exit'))
+        yield job
+        if launcher == 'hydra':
+            job.ends([2], '--checkpoint-exit needs --launcher srun or mpirun')
+            return
+        job.await_(lambda: len(job.nodes()) == 4, 'all nodes')
+        time.sleep(1)
+        job.process.send_signal(sig)
+        code = job.end()
+        require(code == 75, f'{sig.name}: exit code {code}')
+        require(job.count(rf'^chard: saved as {site.dir}/ck-00000{n}; the job ends with exit code 75$') == 1,
+                f'{sig.name}: the job does not say where it is saved')
+        job.left_nothing()
+
+
 def other_job(site, launcher):
     """Another job's checkpoints in the folder are not ours, unless --restart says so."""
     words = (f'{site.options.build}/tests/programs/saves', site.dir, ROUNDS, SAVE_AT)
@@ -337,7 +357,7 @@ def no_spare(site, launcher):
     job.ends([1], 'host h2 is lost, and the others have no room for its nodes')
 
 
-TRIALS = [restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, other_job]
+TRIALS = [restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
 # Each has hosts of its own: launchers remember a host that was lost.
 LOSSES = [spare, no_spare]
 
