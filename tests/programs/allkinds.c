@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allkinds [CRASH]: rounds in which all kinds of chares are called, move, are made and end. Amid
- * each round but the last something of everything waits, and the job is saved, into the folder
- * SAVE_DIR if there is one. STOP=R: the job ends when it has been saved in round R. In round CRASH
- * it is saved in memory, and ends by a signal, if it has not been started from a checkpoint. With
- * MAY_FAIL it goes on if it cannot be saved.
+ * allkinds [CRASH [ROUNDS]]: 4 or ROUNDS rounds in which all kinds of chares are called, move, are
+ * made and end. Amid each round but the last something of everything waits, and the job is saved,
+ * into the folder SAVE_DIR if there is one. STOP=R: the job ends when it has been saved in round R.
+ * In round CRASH it is saved in memory, and ends by a signal, if it has not been started from a
+ * checkpoint. With MAY_FAIL it goes on if it cannot be saved.
  *
  * What an element adds up does not depend on the order of its calls, and every branch of a group
  * gets the same ones. So the last line is the same in every shape, and after every restart.
@@ -19,11 +19,12 @@
 #include "allkinds.h"
 #include "allkinds.decl.h"
 
-enum { ROUNDS = 4, LINES = 17, CUBE = 3, MAPPED = 11, WIDE = 4, TAGS = 6, SYNCS = 7, RINGS = 10,
-       LONES = 6, MORE = 2, ASK = 5, MOST_LONES = LONES + ROUNDS * MORE, CACHE = 17, TABLE = 9 };
+enum { ROUNDS = 4, MOST_ROUNDS = 100, LINES = 17, CUBE = 3, MAPPED = 11, WIDE = 4, TAGS = 6,
+       SYNCS = 7, RINGS = 10, LONES = 6, MORE = 2, ASK = 5, CACHE = 17, TABLE = 9,
+       MOST_LONES = LONES + MOST_ROUNDS * MORE };
 
 struct Main {
-	int stage, round, crash, n_quiet, n_rested;
+	int stage, round, rounds, crash, n_quiet, n_rested;
 	Sum s;
 	CProxy_Lone lones[MOST_LONES];
 	bool lives[MOST_LONES];
@@ -477,6 +478,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 {
 	memset(self, 0, sizeof *self);
 	self->crash = m->argc > 1 ? atoi(m->argv[1]) : 0;
+	self->rounds = m->argc > 2 ? atoi(m->argv[2]) : ROUNDS;
+	CHECK(self->rounds <= MOST_ROUNDS);
 	mainProxy = Main_thisProxy(self);
 	make_readonlies();
 	branches = Branch_ckNew();
@@ -695,7 +698,7 @@ static void save(const Main *self)
 	const char *dir = getenv("SAVE_DIR");
 
 	CkStartQD(Main_cb_quiet(mainProxy));
-	if (!dir || self->round == ROUNDS)
+	if (!dir || self->round == self->rounds)
 		CkStartQD(Main_cb_next(mainProxy));
 	else if (self->crash == self->round)
 		CkStartMemCheckpoint(Main_cb_saved(mainProxy));
@@ -739,7 +742,7 @@ void Main_on_saved(Main *self, int status)
 
 static void finish(Main *self)
 {
-	CHECK_EQ(self->n_quiet, ROUNDS);
+	CHECK_EQ(self->n_quiet, self->rounds);
 	CkCompletionStart(self->c, 1, Main_cb_started(mainProxy), Main_cb_produced(mainProxy),
 			  Main_cb_finished(mainProxy), 0);
 	CkCompletionDone(self->c);
@@ -773,7 +776,7 @@ void Main_on_next(Main *self)
 	const long k = 1000 * self->round;
 
 	if (stage != SAVE && stage != GO_ON && stage != REST &&
-	    (stage != ROUND_OVER || self->round < ROUNDS))
+	    (stage != ROUND_OVER || self->round < self->rounds))
 		CkStartQD(Main_cb_next(mainProxy));
 	switch (stage) {
 	case MAKE: Ring_make_all(rings); next_round(self); break;
@@ -787,7 +790,7 @@ void Main_on_next(Main *self)
 	case GO_ON: self->stage--; go_on(self); break;
 	case REST: maybe_rested(self); break;
 	case SCAN: Line_scan_all(lines); break;
-	case ROUND_OVER: self->round < ROUNDS ? next_round(self) : finish(self); break;
+	case ROUND_OVER: self->round < self->rounds ? next_round(self) : finish(self); break;
 	}
 }
 

@@ -7,11 +7,16 @@
  *	a run begins from that checkpoint (CK_RESTART), gets the same, and is saved itself
  *	a run begins from that one
  *	a run begins from the beginning, as the first
+ *
+ * embedded_saves STEPS: one run in the processes that a launcher has started. Node 0's host leads
+ * it: it saves the chares in memory before each step, and prints the last sum. When all have been
+ * started again (ckrun --replace, --resize, --checkpoint-exit), it goes on from there.
  */
 #define CK_NO_MAIN
 #include "check.h"
 #include "ckembed.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,15 +30,16 @@
 
 #include "embedded_saves.decl.h"
 
-enum { CELLS = 13, MOST_NODES = 4, BLOCK = 1 << 18, NONE = -1 };
+enum { CELLS = 13, MOST_NODES = 4, BLOCK = 1 << 18, NONE = -1, ANSWER = 1 << 24 };
 
-struct Main { char dir[256]; int n_told; };
+struct Main { char dir[256]; int n_told, n_steps; long sum; };
 struct Cell { long value; };
 struct Teller { int unused; };
 
 /* ---- the chares ------------------------------------------------------------------------------ */
 
-static int done; /* for CkRunUntil */
+static int done;                            /* for CkRunUntil */
+static int least = INT_MIN, most = INT_MAX; /* statuses that the host waits for */
 static int last_status;
 static long last_sum;
 
@@ -46,7 +52,13 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	tellers = Teller_ckNew();
 }
 
-void Main_on_save(Main *self) { CkStartCheckpoint(self->dir, Main_cb_saved(main_proxy)); }
+void Main_on_save(Main *self)
+{
+	if (strcmp(self->dir, "memory") == 0)
+		CkStartMemCheckpoint(Main_cb_saved(main_proxy));
+	else
+		CkStartCheckpoint(self->dir, Main_cb_saved(main_proxy));
+}
 
 void Main_on_saved(Main *self, int status)
 {
@@ -56,9 +68,12 @@ void Main_on_saved(Main *self, int status)
 
 void Main_on_summed(Main *self, long sum)
 {
-	(void)self;
+	self->n_steps++;
+	self->sum = sum;
 	Teller_tell_all(tellers, NONE, sum);
 }
+
+void Main_on_ask(Main *self) { Teller_tell_all(tellers, ANSWER + self->n_steps, self->sum); }
 
 void Cell_on_new(Cell *self) { self->value = Cell_thisIndex(self) + 1; }
 
@@ -73,7 +88,7 @@ void Teller_on_new(Teller *self) { (void)self; }
 void Teller_on_tell(Teller *self, int status, long sum)
 {
 	(void)self;
-	if (CkMyRank())
+	if (CkMyRank() || status < least || status > most)
 		return;
 	last_status = status;
 	last_sum = sum;
@@ -120,6 +135,7 @@ static void meeting_open(void)
 
 /* ---- the host program ------------------------------------------------------------------------ */
 
+/* Without a meeting the processes find each other by their launcher, which asks them by signals. */
 static void start(const char *dir)
 {
 	static char name[] = "embedded_saves", folder[256];
@@ -128,6 +144,8 @@ static void start(const char *dir)
 	int argc = 2;
 	CkBoot boot = { .rank = rank, .size = n_nodes, .allgather = allgather, .pes = pes };
 
+	if (!meeting)
+		boot = (CkBoot){ .signals = true };
 	strncpy(folder, dir, sizeof folder - 1);
 	kept[0] = name;
 	kept[1] = folder;
@@ -221,10 +239,58 @@ static int host(const char *dir)
 	return 0;
 }
 
+/* ---- with a launcher ------------------------------------------------------------------------- */
+
+/* When the run goes on from a checkpoint, the chares may tell what nobody waits for. False: the run
+ * has ended, because it was asked to. */
+static bool hear(int from, int to)
+{
+	least = from;
+	most = to;
+	done = 0;
+	return CkRunUntil(&done);
+}
+
+/* The host's own variables are not saved: it asks the chares how far they are. */
+static bool ask(void)
+{
+	Main_ask(main_proxy);
+	return hear(ANSWER, INT_MAX);
+}
+
+static bool lead(int steps)
+{
+	if (!ask())
+		return false;
+	for (int n = last_status - ANSWER; n < steps; n++) {
+		Main_save(main_proxy);
+		if (!hear(CK_CHECKPOINT_SUCCESS, CK_CHECKPOINT_SUCCESS))
+			return false;
+		Cell_step_all(cells);
+		if (!hear(NONE, NONE))
+			return false;
+	}
+	return ask();
+}
+
+static int launched(int steps)
+{
+	start("memory");
+	if (CkMyNode()) {
+		CHECK(!CkRunUntil(NULL));
+	} else if (lead(steps)) {
+		printf("embedded_saves: %d steps, %ld\n", steps, last_sum);
+		CkExit(0);
+	}
+	return CkFinalize();
+}
+
 int main(int argc, char **argv)
 {
 	int status, worst = 0;
 
+	if (argc == 2)
+		return launched(atoi(argv[1]));
 	CHECK(argc == 4);
 	n_nodes = atoi(argv[2]);
 	pes = atoi(argv[3]);

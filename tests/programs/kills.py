@@ -7,9 +7,10 @@ of them are killed with signal 9, sometimes again while the job starts again. Th
 prints. KILL_SEED repeats a run. --time waits for the job between two kills, and prints how long it took from the kill
 to its next line.
 
-With the shape "drawn" each job has another one, and another program: messages (saves, saves_sync) or named channels
-(listed, which checks every value that is put), with CK_LB=rotate or without, saved in memory or on disk, where it asks
-for it or by CK_CHECKPOINT, more or less often. CI has a few of them; 500 are the whole.
+With the shape "drawn" each job has another one, and another program: messages (saves, saves_sync), named channels
+(listed, which checks every value that is put), all kinds of chares (allkinds) or a host program (embedded_saves), saved
+in memory or on disk, where it asks for it or by CK_CHECKPOINT, more or less often. Elements move or not, messages come in random order or late or
+not, mode and machine differ. CI has a few of them; 500 are the whole.
 """
 import argparse
 import os
@@ -52,16 +53,21 @@ class Drawn:
         self.nodes, self.ppn = draw.choice(((1, 1), (2, 1), (4, 1), (1, 3), (2, 2), (3, 2), (8, 1)))
         self.env, self.most, self.folder = {}, draw.randint(1, 6), folder
         where = draw.choice(('memory', 'memory', f'{folder}/{draw.randrange(1 << 30)}'))
-        program = draw.choice(('saves', 'saves_sync', 'listed'))
+        program = draw.choice(('saves', 'saves_sync', 'listed', 'allkinds', 'embedded_saves'))
         self.command = [f'{a.build}/tests/programs/{program}'] + {
             'saves': [where, str(draw.randint(100, 1000)), str(draw.randint(2, 12)), str(draw.choice((0, 10, 3000)))],
             'saves_sync': [str(draw.randint(300, 2000))],
             'listed': [str(draw.randint(100, 600))],
+            'allkinds': [],
+            'embedded_saves': [str(draw.randint(300, 2000))],
         }[program]
-        if program != 'saves':
+        if program not in ('saves', 'embedded_saves'):
             self.env['CK_CHECKPOINT'] = f'{where},{draw.choice((1, 3, 10, 30))}ms'
-        if draw.random() < 0.5:
-            self.env['CK_LB'] = 'rotate'
+        for name, value in ('CK_LB', 'rotate'), ('CK_CHECK', '1'), ('CK_SHARE', '0'):
+            if draw.random() < (0.5 if name == 'CK_LB' else 0.2):
+                self.env[name] = value
+        if draw.random() < 0.4:
+            self.env[draw.choice(('CK_RANDOM_QUEUE', 'CK_RANDOM_DELAY'))] = str(draw.randint(1, 1000))
 
     def undisturbed(self):
         """Where it is saved makes no difference."""

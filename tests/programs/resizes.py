@@ -19,14 +19,19 @@ PROGRAMS = {
     'saves': (['memory', '4000', '3'], {}),
     'saves-disk': (['DIR', '400', '3'], {}),
     'saves_sync': (['20000'], {'CK_CHECKPOINT': 'memory,1h'}),
+    'embedded_saves': (['4000'], {}),
+    'saves_sync-disk': (['3000'], {'CK_CHECKPOINT': 'DIR,5ms'}),
+    'listed-disk': (['300'], {'CK_CHECKPOINT': 'DIR,5ms'}),
+    'allkinds': (['0', '60'], {}),
+    'allkinds-disk': (['0', '60'], {'CK_CHECKPOINT': 'DIR,3ms'}),
 }
 REFUSED = (' already', 'the job has ended', 'no job ', 'just now')
 
 
 def command(a, folder):
     words, env = PROGRAMS[a.program]
-    return ([f'{a.build}/tests/programs/{a.program.split("-")[0]}'] + [w.replace('DIR', folder) for w in words],
-            {**env, **os.environ})
+    return ([f'{a.build}/tests/programs/{a.program.removesuffix("-disk")}'] + [w.replace('DIR', folder) for w in words],
+            {**{name: text.replace('DIR', folder) for name, text in env.items()}, **os.environ})
 
 
 def nodes(pid):
