@@ -109,7 +109,7 @@ INCLUDES = {
     'tests/image': ['runtime/image/*', 'runtime/machine/tools/abstract.h'],
     'tests/trace': ['runtime/trace/*', 'runtime/machine/tools/clock.h'],
     'tests/scheduler': ['check_*.h', 'runtime/scheduler/*', *MACHINE],
-    'tests/chare': ['check_*.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', 'direct_layer.h', *IMAGE,
+    'tests/chare': ['check_*.h', 'tests/programs/ring.h', 'lb_read.h', 'runtime/chare/*', 'runtime/strategies/*', 'direct_layer.h', *IMAGE,
                     *SCHEDULER],
     'tests/direct': ['check_*.h', 'runtime/direct/*', *SCHEDULER],
 }

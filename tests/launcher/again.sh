@@ -4,14 +4,10 @@
 # again.sh BUILD: ckrun --replace on several hosts: what nodes note of their end, and what ckrun does when the launcher
 # ends, which is a script here. Jobs by real launchers are tests/rig/again.py's. FAIL_FAST=1 ends at the first fact that
 # does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun programs=$build/tests/programs
-dir=$(mktemp -d) || exit 1
-: "${dir:?}"
-trap 'rm -rf "$dir"' EXIT
 unset "${!PMI@}" "${!OMPI@}" "${!CK_@}" "${!SLURM@}" "${!LSB_@}" PBS_NODEFILE
-. "$here/facts.sh"
 cd "$dir" || exit 1
 
 # ---- the notes of a node ------------------------------------------------------------------

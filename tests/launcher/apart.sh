@@ -4,16 +4,12 @@
 # apart.sh CKRUN PROGRAM...: nodes in user namespaces of their own, as rootless containers are: none can open another one's
 # files in /proc. Jobs of them run, and leave nothing in /dev/shm. The programs are channels, order, broadcast and ends of
 # tests/programs. FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 ckrun=$1 programs=${2%/*}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 export TMPDIR=$dir # mpirun's files
 unset "${!PMI@}" "${!OMPI@}" "${!CK_@}" "${!UCX_@}" "${!SLURM@}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
 	OMPI_MCA_oob_tcp_if_include=lo
-
-. "$here/facts.sh"
 run() { outcome timeout -k 1 60 "$@" </dev/null; }
 
 apart() { # name, command

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# facts.sh: read by tests of launchers ("."): outcome notes in $rc, $dir/out and $dir/err what a command does; fact says
-# whether something holds.
+# facts.sh: read by tests of launchers ("."): $here is their folder, $dir one of their own. outcome notes
+# in $rc, $dir/out and $dir/err what a command does; fact says whether something holds.
 
+here=$(cd "${BASH_SOURCE%/*}" && pwd)
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
 facts=0 failed=0
 fact() { # what, condition as a command
 	local what=$1

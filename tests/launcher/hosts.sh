@@ -4,17 +4,13 @@
 # hosts.sh BUILD: jobs on several hosts: the lines that ckrun makes of its options for srun, mpiexec.hydra and mpirun
 # (which are scripts here that print them), lists and files of hosts, allocations, refusals; and real jobs on this host
 # by the launchers that are installed. FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 top=$(cd "$here/../.." && pwd)
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 export TMPDIR=$dir # mpirun's files
 unset "${!PMI@}" "${!OMPI@}" "${!CK_@}" "${!UCX_@}" "${!LSB_@}" PBS_NODEFILE LD_LIBRARY_PATH
 [ "$2" = in-slurm ] || unset "${!SLURM@}"
-
-. "$here/facts.sh"
 run() { outcome timeout -k 1 60 "$@" </dev/null; }
 
 # ---- jobs by real launchers; inside Slurm that is all -----------------------------------

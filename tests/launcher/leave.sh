@@ -3,13 +3,10 @@
 #
 # leave.sh BUILD: signals that ask for a checkpoint: ckrun --checkpoint-exit, and SIGUSR2 to the nodes themselves.
 # FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun syncs="$build/tests/programs/saves_sync" never="$build/tests/programs/channels 100000000"
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 unset "${!PMI@}" "${!CK_@}"
-. "$here/facts.sh"
 ck=$dir/ck
 # A job in the background, with the environment that stands before the call.
 begin() {

@@ -4,12 +4,10 @@
 # others.sh BUILD: the launchers that are not ours start Chard's programs, as far as they are installed: Open MPI's
 # mpirun and srun --mpi=pmix by PMIx, mpiexec.hydra and srun --mpi=pmi2 by PMI-1. What a node finds without one of
 # them is in run.sh. FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 top=$(cd "$here/../.." && pwd)
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 export TMPDIR=$dir # mpirun's files
 unset "${!PMI@}" "${!OMPI@}" CK_PES CK_BOOT
 [ "$2" = in-slurm ] || unset "${!SLURM@}"
@@ -29,7 +27,6 @@ headers=$(pkg-config --cflags-only-I pmix 2>/dev/null)
 compile "$dir/node" $headers || exit 1
 node=$dir/node
 
-. "$here/facts.sh"
 run() { outcome timeout -k 1 60 "$@" </dev/null; }
 # Hydra sometimes throws away what a process said just before it died (2 of 25 jobs beside a build), so there are five
 # tries. None may say it twice.

@@ -3,13 +3,10 @@
 #
 # replace.sh BUILD: ckrun --replace, where nodes die at a chosen place, and ckrun --restart. What becomes of checkpoints
 # when nodes die at random moments is tests/programs/kills.py's. FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun saves=$build/tests/programs/saves
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 unset "${!PMI@}" "${!CK_@}"
-. "$here/facts.sh"
 run() { rm -f "$dir/once"; outcome timeout -k 1 30 "$ckrun" "$@" </dev/null; }
 says() { [ "$(grep -c '^ckrun: ' "$dir/err")" = "$2" ] && [ "$rc" = "$1" ] && grep -Eq -e "${3:-.}" "$dir/err"; }
 prints() { [ "$rc" = 0 ] && [ "$(cat "$dir/out")" = "$1" ]; }

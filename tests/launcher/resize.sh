@@ -3,13 +3,10 @@
 #
 # resize.sh BUILD: ckrun --resize: what it answers, and what becomes of the job. That the job's result stays is
 # tests/programs/resizes.py's to say. FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun syncs="$build/tests/programs/saves_sync 100000000" never="$build/tests/programs/channels 100000000"
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 unset "${!PMI@}" "${!CK_@}"
-. "$here/facts.sh"
 begin() {
 	: >"$dir/job"
 	"$ckrun" --timeout 60 "$@" >"$dir/job" 2>&1 </dev/null &

@@ -4,11 +4,8 @@
 # What ckrun and the bootstrap client promise, one line per fact. It needs no network and no
 # terminal. CKRUN and NODE name programs that are built already; otherwise it builds both with
 # CC and CFLAGS. FAIL_FAST=1 ends at the first fact that does not hold. Exit code: 0 when every fact holds.
-
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 top=$(cd "$here/../.." && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 unset PMI_FD PMI_RANK PMI_SIZE CK_PES CK_BIND CK_VERBOSE CK_BOOT
 
 CC=${CC:-gcc}
@@ -24,7 +21,6 @@ if [ -z "$NODE" ]; then
 		-o "$NODE" -pthread -ldl || exit 1
 fi
 
-. "$here/facts.sh"
 run() { outcome timeout -k 1 15 "$CKRUN" "$@" </dev/null; }
 alone() { outcome env "$@" </dev/null; }
 ended() { # code, pattern in the one line of stderr (empty: none at all)

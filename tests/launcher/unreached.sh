@@ -4,15 +4,11 @@
 # unreached.sh CKRUN PROGRAM: a job of which ssh does not know a host, or does not reach it, ends, under mpiexec.hydra and
 # mpirun, and leaves nothing; a name that only ssh knows is a host. The program is tests/programs/broadcast. FAIL_FAST=1
 # ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/facts.sh"
 ckrun=$1 program=$2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 export TMPDIR=$dir # mpirun's files
 unset "${!PMI@}" "${!OMPI@}" "${!HYDRA@}" "${!CK_@}" "${!UCX_@}" "${!SLURM@}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_oob_tcp_if_include=lo
-
-. "$here/facts.sh"
 run() { outcome timeout -k 1 60 "$@" </dev/null; }
 
 # A stand-in for ssh, which knows one name that the resolver does not, as ssh does by its configuration.

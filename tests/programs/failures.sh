@@ -4,12 +4,9 @@
 # failures.sh BUILD: what a job with CK_CHECKPOINT does when its checkpoints cannot be written or read, or ckrun is
 #	killed: the table of failures in docs/SURVIVE.md. Full disks and damaged bytes are tests/image's, killed nodes
 #	kills.py's. FAIL_FAST=1 ends at the first fact that does not hold.
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/../launcher/facts.sh"
 build=$(cd "$1" && pwd) || exit 2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 unset "${!PMI@}" "${!CK_@}"
-. "$here/../launcher/facts.sh"
 
 saved() { CK_CHECKPOINT=$1,1ms outcome "$build/bin/ckrun" --timeout 60 -n 2 "$build/tests/programs/saves_sync" $syncs; }
 # Of a folder, with other numbers of processes than it was saved with.
