@@ -128,7 +128,8 @@ struct pe {
 	struct csd_peer **peers;           /* [n_pes], lazily: flow control with other nodes */
 	struct csd_watch *watch;           /* watch.c; NULL: off */
 	bool at_rest;                      /* the current report is about a quiescent job */
-	struct csd_signals *signals;       /* watch_signal.c; NULL: off, or signals belong to others */
+	/* watch_signal.c; NULL: off, signals belong to others, or the PE has not begun. */
+	_Atomic(struct csd_signals *) signals;
 	struct csd_stack {
 		const char *low;           /* its lower end; NULL: not known */
 		size_t bytes;

@@ -552,7 +552,7 @@ static void watch_pe_stop(struct pe *pe)
 	if (m)
 		csd_msg_free(pe, m);
 	told_free(pe);
-	if (pe->signals)
+	if (signals_of(pe))
 		signals_pe_stop(pe);
 }
 
@@ -562,7 +562,7 @@ static void watch_node_stop(struct node *node)
 	signals_stop(node);
 	for (int i = 0; i < node->job->my_n_pes; i++) {
 		free(node->pes[i]->watch);
-		free(node->pes[i]->signals);
+		free(signals_of(node->pes[i]));
 	}
 }
 

@@ -41,6 +41,11 @@ void signals_uninstall(int sig, void (*fn)(int sig, siginfo_t *info, void *conte
 void signals_check(const struct pe *pe);
 /** The node whose process this is; NULL: there is none, or this is a forked child. */
 const struct node *signals_node(void);
+/* Acquire: pairs with the release in signals_pe_start, for handlers on threads of other PEs. */
+static inline struct csd_signals *signals_of(const struct pe *pe)
+{
+	return atomic_load_explicit(&pe->signals, memory_order_acquire);
+}
 
 /* watch_term.c */
 

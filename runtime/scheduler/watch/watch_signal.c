@@ -36,7 +36,7 @@ const struct node *signals_node(void)
 
 void signals_check(const struct pe *pe)
 {
-	tgkill(getpid(), pe->signals->thread, CHECK_SIGNAL);
+	tgkill(getpid(), signals_of(pe)->thread, CHECK_SIGNAL);
 }
 
 /* ---- in signal handlers ---------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static void tell_busy(const struct pe *pe, void *context)
  * the state is large. */
 static void watch_tick(struct pe *pe, void *context)
 {
-	struct csd_signals *s = pe->signals;
+	struct csd_signals *s = signals_of(pe);
 	const uint64_t work = pe->n_processed + pe->n_dispatched + pe->passes;
 	char who[256], line[400];
 
@@ -97,9 +97,9 @@ static void on_check(int sig, siginfo_t *info, void *context)
 	const int kept = errno;
 
 	(void)sig;
-	if (pe && pe->signals) {
+	if (pe && signals_of(pe)) {
 		/* Acquire: pairs with the release in term_chosen. */
-		const int n_long = atomic_load_explicit(&pe->signals->terminated, memory_order_acquire);
+		const int n_long = atomic_load_explicit(&signals_of(pe)->terminated, memory_order_acquire);
 
 		if (n_long)
 			term_say_and_end(pe, n_long);
@@ -122,9 +122,9 @@ static void on_ask(int sig, siginfo_t *info, void *context)
 	for (int i = 0; i < node->job->my_n_pes; i++) {
 		const struct pe *pe = node->pes[i];
 
-		if (pe == csd_self() && pe->signals)
+		if (pe == csd_self() && signals_of(pe))
 			tell_busy(pe, context);
-		else if (pe->signals)
+		else if (signals_of(pe))
 			signals_check(pe);
 	}
 	if (node->job->node == 0)
@@ -199,16 +199,17 @@ void signals_pe_start(struct pe *pe)
 	/* Relaxed: as in look_at_core. The main chares' constructors run before the first pass. */
 	atomic_store_explicit(&pe->idle.seen_ns, csd_now_ns(), memory_order_relaxed);
 	pe->passes = IDLE_CORE_PASSES - 1;
-	/* A handler on this thread sees it complete or not at all. */
-	atomic_signal_fence(memory_order_release);
-	pe->signals = s;
+	/* Release: a handler on any thread sees it complete or not at all (signals_of). */
+	atomic_store_explicit(&pe->signals, s, memory_order_release);
 	if (pe->node->watchdog > 0)
 		timer_start(pe, s);
 }
 
 void signals_pe_stop(struct pe *pe)
 {
-	if (pe->signals->has_timer)
-		timer_delete(pe->signals->timer);
-	pe->signals->has_timer = false;
+	struct csd_signals *s = signals_of(pe);
+
+	if (s->has_timer)
+		timer_delete(s->timer);
+	s->has_timer = false;
 }

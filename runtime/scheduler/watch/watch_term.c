@@ -34,7 +34,7 @@ static uint64_t unseen_ns(const struct pe *pe, uint64_t now)
 /* Relaxed: a PE that falls asleep now is seen either way. */
 static bool term_is_long(const struct pe *pe, uint64_t now)
 {
-	return pe->signals && !atomic_load_explicit(&pe->sleeping, memory_order_relaxed) &&
+	return signals_of(pe) && !atomic_load_explicit(&pe->sleeping, memory_order_relaxed) &&
 	       unseen_ns(pe, now) >= LONG_NS;
 }
 
@@ -114,7 +114,7 @@ static void term_chosen(struct pe *pe, int n_long)
 		return;
 	}
 	/* Release: pairs with the acquire in on_check. */
-	atomic_store_explicit(&pe->signals->terminated, n_long, memory_order_release);
+	atomic_store_explicit(&signals_of(pe)->terminated, n_long, memory_order_release);
 	signals_check(pe);
 	wait_for_end();
 	term_say(pe, "one handler", true, n_long);
