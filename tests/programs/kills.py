@@ -248,6 +248,7 @@ def main():
     a = p.parse_args()
     seed = os.environ.get('KILL_SEED') or str(random.randrange(1 << 30))
     with tempfile.TemporaryDirectory() as folder:
+        os.environ['TMPDIR'] = folder # a killed node may leave what its sanitizer keeps there
         return time_kills(a, random.Random(seed)) if a.time else kill_many(a, random.Random(seed), seed, folder)
 
 
