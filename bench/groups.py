@@ -4,7 +4,7 @@ group in turn."""
 from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
-          "many", "migrate", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
+          "many", "migrate", "pause", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
           "crowd", "waiting", "growth", "torn", "grain", "parts")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
@@ -149,6 +149,12 @@ class Builder:
         """Elements that move."""
         return Group("migrate", [self.ckrun("bench/migrate", *self.once, n=3, threads=t)
                                  for t in (False, True)], rounds=3)
+
+    def pause(self):
+        """Checkpoints in memory, of small elements and of larger ones."""
+        sizes = [(10, 100)] if self.smoke else [(100000, 100), (10000, 9600)]
+        return Group("pause", [self.ckrun("bench/pause", str(n), str(size), "1" if self.smoke else "7", n=1)
+                               for n, size in sizes], rounds=3)
 
     def fan(self):
         """Multicast and reducing channels."""

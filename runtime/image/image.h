@@ -60,6 +60,13 @@ struct image_record {
 	uint64_t more;        /* 0 */
 };
 
+/** Numbers that the measuring pass has found and the writing one needs again, in the same order:
+ * what has been measured once is not measured again. `n` is of malloc. */
+struct image_notes {
+	uint32_t *n;          /* [count]; UINT32_MAX: it was larger */
+	size_t count, room, taken;
+};
+
 /** A block that is being written. Its owner sets `add`, to image_add. (A pointer, so that rooms may
  * write records where no image has been built.) */
 struct image_out {
@@ -70,6 +77,7 @@ struct image_out {
 	size_t room;          /* of `to` */
 	size_t used;          /* by the records so far */
 	struct image_record *open; /* writing: the last one, whose sum is made by the next call */
+	struct image_notes *notes; /* not ours */
 };
 
 /** As image_out.add. A record that does not fit ends the process: the two passes differ. */

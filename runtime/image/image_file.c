@@ -55,7 +55,7 @@ static bool write_bytes(struct out *o, const char *p, size_t n)
 {
 	for (size_t piece; n > 0; p += piece, n -= piece) {
 		piece = n < PIECE ? n : PIECE;
-		XXH3_64bits_update(&o->sum, p, piece);
+		image_sum_add(&o->sum, p, piece);
 		if (!write_piece(o, p, piece))
 			return false;
 	}

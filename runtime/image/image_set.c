@@ -218,7 +218,7 @@ static bool sum_file(int fd, const char *name, char *piece, uint64_t bytes, uint
 		if (n <= 0)
 			return image_says(why, "%s: cannot read it, at byte %" PRIu64 ": %s", name, at,
 					  n ? strerror(errno) : "it ends there");
-		XXH3_64bits_update(&state, piece, (size_t)n);
+		image_sum_add(&state, piece, (size_t)n);
 		at += (uint64_t)n;
 	}
 	*sum = XXH3_64bits_digest(&state);

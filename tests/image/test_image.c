@@ -121,6 +121,25 @@ static void a_sum_covers_name_size_and_bytes(void **state)
 	assert_int_equal(image_sum("abcde", 5), 0x55c65158ee9e652dU);
 }
 
+/* Whatever registers make it, and in whatever pieces. */
+static void a_long_sum_is_that_of_xxh3(void **state)
+{
+	static char bytes[5000];
+	XXH3_state_t all;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(i * i >> 3);
+	for (size_t n = IMAGE_SUM_SHORT; n <= sizeof bytes; n += 1 + n / 20) {
+		assert_int_equal(image_sum(bytes, n), XXH3_64bits(bytes, n));
+		assert_int_equal(image_sum_seeded(bytes, n, 7), XXH3_64bits_withSeed(bytes, n, 7));
+		XXH3_64bits_reset(&all);
+		image_sum_add(&all, bytes, n / 3);
+		image_sum_add(&all, bytes + n / 3, n - n / 3);
+		assert_int_equal(XXH3_64bits_digest(&all), XXH3_64bits(bytes, n));
+	}
+}
+
 static void an_empty_record_has_a_sum(void **state)
 {
 	struct image_out w = writing(sizeof memory);
@@ -168,6 +187,7 @@ int main(void)
 		cmocka_unit_test(the_second_record_must_fit_too),
 		cmocka_unit_test(records_lie_one_after_the_other),
 		cmocka_unit_test(a_sum_covers_name_size_and_bytes),
+		cmocka_unit_test(a_long_sum_is_that_of_xxh3),
 		cmocka_unit_test(an_empty_record_has_a_sum),
 		cmocka_unit_test(a_record_that_does_not_fit_ends_the_process),
 	};

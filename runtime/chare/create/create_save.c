@@ -88,7 +88,7 @@ static struct image_name coll_name(struct pe *pe, struct collection *c)
 	struct place_still still = { 0 };
 	const struct place_watch *w;
 
-	for (uint64_t i = 0; c->elems && i < c->n_slots; i++)
+	for (uint64_t i = c->elems ? c->n_slots : 0; i-- > 0 && !(name.flags & COLL_SEATS);)
 		if (c->elems[i]) {
 			name.index[COLL_REDUCTIONS] = (int32_t)c->elems[i]->n_contributed;
 			name.flags |= COLL_SEATS;

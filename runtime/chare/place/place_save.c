@@ -10,8 +10,11 @@
  *
  * Nothing leaves its element: an element without waiting calls costs one pass of its pup function
  * to measure it, and one to write it.
+ *
+ * The passes over all elements are bound by memory: each requests the elements that come soon.
  */
 #include "place_save.h"
+#include "../../machine/base/cmi_alloc.h"
 
 #include <string.h>
 
@@ -31,13 +34,27 @@ static struct collection *next_array(struct pe *pe, size_t *at)
 	return NULL;
 }
 
+/* coll_each, which requests the head and the first line of the struct of one that comes soon. */
+static struct ck_obj *each_ahead(const struct collection *c, uint64_t *at)
+{
+	enum { AHEAD = 16, LINE = 64 };
+	const char *soon = c->elems && *at + AHEAD < c->n_slots ? (void *)c->elems[*at + AHEAD] : NULL;
+
+	if (soon) {
+		__builtin_prefetch(soon);
+		__builtin_prefetch(soon + LINE);
+	}
+	return coll_each(c, at);
+}
+
 /* ---- what cannot be saved -------------------------------------------------------------------- */
 
-static void refuse_element(struct pe *pe, struct ck_obj *obj, struct csd_told *to)
+/* ends: has_ends. */
+static void refuse_element(struct pe *pe, struct ck_obj *obj, bool ends, struct csd_told *to)
 {
 	const struct stay *s = stay_find(obj->coll, obj->index);
 
-	if (holds_ends(pe, obj))
+	if (ends && holds_ends(pe, obj))
 		csd_tell(to, NULL, "%s holds ends of channels, which stay on their PEs: end them before "
 			 "(CkDirect_destroyHandle)", obj_thing(obj).name);
 	if (s && (s->pending || s->leaving || s->asked))
@@ -77,6 +94,7 @@ static void refuse_away(struct pe *pe, const struct away *a, struct csd_told *to
 static void refuse_array(struct pe *pe, struct collection *c, struct csd_told *to)
 {
 	const struct dynamic *dyn = place_of(c)->dyn;
+	const bool ends = has_ends(pe);
 	const struct idmap_slot *s;
 	struct ck_obj *obj;
 	uint64_t at = 0;
@@ -88,8 +106,8 @@ static void refuse_array(struct pe *pe, struct collection *c, struct csd_told *t
 	}
 	if (call_is_closed(c))
 		csd_tell(to, NULL, "elements of %s are about to move", coll_thing(c).name);
-	for (at = 0; (obj = coll_each(c, &at));)
-		refuse_element(pe, obj, to);
+	for (at = 0; (obj = each_ahead(c, &at));)
+		refuse_element(pe, obj, ends, to);
 	for (size_t i = 0; dyn && (s = idmap_each(&dyn->away, &i)); i++)
 		refuse_away(pe, (const struct away *)s->value, to);
 }
@@ -134,13 +152,29 @@ static void element_put(struct pe *pe, struct ck_obj *obj, struct elem_image e, 
 		obj_calls_copy(pe, obj, at);
 }
 
+/* As element_size, but the second pass takes what the first has found. */
+static size_t size_noted(struct pe *pe, struct ck_obj *obj, const struct image_out *out)
+{
+	struct image_notes *notes = out->notes;
+	size_t bytes;
+
+	if (out->to && notes->n[notes->taken++] != UINT32_MAX)
+		return notes->n[notes->taken - 1];
+	bytes = element_size(pe, obj);
+	if (out->to)
+		return bytes;
+	CMI_ONE_MORE(notes->n, notes->count, notes->room, "a checkpoint");
+	notes->n[notes->count++] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+	return bytes;
+}
+
 static void element_write(struct pe *pe, struct ck_obj *obj, struct image_out *out)
 {
 	const struct collection *c = obj->coll;
 	const struct image_name name = { IMAGE_ELEMENT, (uint32_t)pe->id, c->id,
 					 { obj->index.v[0], obj->index.v[1], obj->index.v[2] }, 0 };
 	const size_t calls = obj->extra & OBJ_EXTRA ? obj_calls_copy(pe, obj, NULL) : 0;
-	const struct elem_image e = { element_size(pe, obj), (uint32_t)(calls / 16),
+	const struct elem_image e = { size_noted(pe, obj, out), (uint32_t)(calls / 16),
 				      (uint16_t)c->more_bytes, false };
 	char *at = out->add(out, &name, sizeof e + CkGen_align(e.bytes) + calls);
 
@@ -212,7 +246,7 @@ static void array_write(struct pe *pe, struct collection *c, struct image_out *o
 	const struct idmap_slot *s;
 	struct ck_obj *obj;
 
-	for (uint64_t at = 0; (obj = coll_each(c, &at));)
+	for (uint64_t at = 0; (obj = each_ahead(c, &at));)
 		element_write(pe, obj, out);
 	for (size_t i = 0; dyn && (s = idmap_each(&dyn->away, &i)); i++)
 		missing_write(pe, (struct away *)s->value, out);

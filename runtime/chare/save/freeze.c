@@ -44,10 +44,21 @@ static void collect_refusals(struct pe *pe, struct csd_told *told)
 	csd_tell_end(told);
 }
 
+static void forget_notes(struct save_pe *s)
+{
+	free(s->notes.n);
+	s->notes = (struct image_notes){ 0 };
+}
+
 /* The records, one part after another. Returns the bytes of the block. */
 static size_t write_records(struct pe *pe, char *to, size_t room)
 {
-	struct image_out out = { .add = image_add, .to = to, .room = room };
+	struct image_notes *notes = &save_of(pe)->notes;
+	struct image_out out = { .add = image_add, .to = to, .room = room, .notes = notes };
+
+	notes->taken = 0;
+	if (!to)
+		notes->count = 0;
 
 	for (int i = 0; i < CK_PARTS; i++)
 		if (part_at(pe, i) && part_at(pe, i)->save.write)
@@ -154,6 +165,7 @@ static bool write_it(struct pe *pe, uint64_t sequence, uint64_t job)
 	}
 	if (write_records(pe, to, s->bytes) != s->bytes)
 		csd_abort(pe, "internal: a checkpoint's block is shorter than it was measured");
+	forget_notes(s);
 	store_written(pe);
 	return true;
 }
@@ -180,6 +192,7 @@ static void thaw(struct pe *pe)
 {
 	save_tell_children(pe, SAVE_THAW, save_of(pe)->no);
 	save_of(pe)->frozen = false;
+	forget_notes(save_of(pe));
 	store_over(pe);
 }
 

@@ -76,6 +76,7 @@ struct save_pe {
 	int n_in;             /* children in PE 0's tree that have answered */
 	struct save_sums in;  /* the sums of their answers */
 	size_t bytes;         /* of its block */
+	struct image_notes notes; /* ours: from its first pass for the second */
 	uint64_t froze_ticks; /* figures.c's: when it froze last */
 	struct disk *disk;    /* of a node's first PE; NULL: it has written nothing yet */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_ends(struct pe *pe)
+bool has_ends(struct pe *pe)
 {
 	return pe->node->up.inside && pe->node->up.inside(pe, NULL, 0, NULL, 0);
 }

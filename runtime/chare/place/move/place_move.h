@@ -19,6 +19,8 @@
 void check_move(struct pe *pe, struct ck_obj *obj, int to);
 /** End the job if it would take along what must stay here. */
 void check_leaving(struct pe *pe, struct ck_obj *obj);
+/** Whether there are ends of channels on this PE at all. */
+bool has_ends(struct pe *pe);
 /** Whether ends of channels lie in the element's memory. */
 bool holds_ends(struct pe *pe, struct ck_obj *obj);
 
