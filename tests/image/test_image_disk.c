@@ -104,6 +104,10 @@ int __wrap_open(const char *path, int flags, ...)
 	return fd;
 }
 
+/* What a file system may do: refuse O_DIRECT when it is asked to write, or take less than it is given,
+ * which leaves no whole pages. */
+static enum { TAKES_ALL, NOT_DIRECT, TAKES_BITS } disk;
+
 /* A disk that is full has taken a part. */
 ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t at);
 ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t at);
@@ -115,7 +119,12 @@ ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t at)
 	if (is_hit())
 		return -1;
 
-	const ssize_t done = __real_pwrite(fd, p, n, at);
+	if (disk == NOT_DIRECT && (fcntl(fd, F_GETFL) & O_DIRECT)) {
+		errno = EINVAL;
+		return -1;
+	}
+
+	const ssize_t done = __real_pwrite(fd, p, disk == TAKES_BITS && n > 5000 ? 5000 : n, at);
 
 	is_over();
 	return done;
@@ -363,6 +372,33 @@ static void a_task_writes_beside_its_caller(void **state)
 	assert_int_equal(w.written, bytes);
 	assert_int_equal(w.sum, image_sum(image, bytes));
 	assert_false(image_task_done(&t));
+	free(image);
+}
+
+static void any_file_system_gets_all_bytes(void **state)
+{
+	const struct sample s = { .n_nodes = NODES, .sequence = 1, .n_elements = 1000,
+				  .element_bytes = 300 };
+	char path[IMAGE_PATH];
+	size_t bytes;
+	char *image = sample_image(&s, &bytes), *found = malloc(bytes + 1);
+	struct image_write w = { .image = image, .path = path };
+	struct image_why why = { "" };
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/file", dir);
+	for (disk = TAKES_ALL; disk <= TAKES_BITS; disk++) {
+		const bool ok = image_write_file(&w, &why);
+		const int fd = open(path, O_RDONLY);
+
+		if (!ok || read(fd, found, bytes + 1) != (ssize_t)bytes || memcmp(found, image, bytes))
+			fail_msg("file system %d: %s", disk, why.text);
+		assert_int_equal(w.sum, image_sum(image, bytes));
+		close(fd);
+		unlink(path);
+	}
+	disk = TAKES_ALL;
+	free(found);
 	free(image);
 }
 
@@ -799,6 +835,7 @@ int main(void)
 		FACT(two_are_kept),
 		FACT(compressed_files_are_read),
 		FACT(a_task_writes_beside_its_caller),
+		FACT(any_file_system_gets_all_bytes),
 		FACT(each_call_may_fail),
 		FACT(each_call_may_be_the_last),
 		FACT(full_and_read_only_disks_keep_what_they_have),

@@ -3,13 +3,8 @@
 #include "pup_er.h"
 #include "../../machine/base/cmi_alloc.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-/* Pages have at most PAGE_MOST bytes, or this does nothing. */
-enum { LARGE = 256 << 10, PAGE_MOST = 64 << 10 };
 
 void *pup_block_new(struct pup_block **list, size_t bytes)
 {
@@ -40,21 +35,6 @@ static void rdma_free(struct pe *pe, void *mem)
 		csd_msg_free(pe, &env_of(mem)->head);
 }
 
-/* What is unpacked is written at once, and most of the time of a job that starts again is first
- * touch. To let the kernel make the pages of a large block by one call costs half of what faults
- * cost, one a page. If it cannot (before Linux 5.14), they come by faults. */
-static void *plain_new(size_t bytes, const char *what)
-{
-	char *mem = cmi_alloc_zero(1, bytes ? bytes : 1, what);
-#ifdef MADV_POPULATE_WRITE
-	const size_t skip = -(uintptr_t)mem % PAGE_MOST;
-
-	if (bytes >= LARGE)
-		madvise(mem + skip, (bytes - skip) / PAGE_MOST * PAGE_MOST, MADV_POPULATE_WRITE);
-#endif
-	return mem;
-}
-
 static void *memory_of_kind(struct CkPupEr *p, size_t bytes, int memory)
 {
 	static const char what[] = "an object that is unpacked";
@@ -70,7 +50,7 @@ static void *memory_of_kind(struct CkPupEr *p, size_t bytes, int memory)
 	case CKGEN_DIRECT:
 		return cmi_must_have(cmi_mem_alloc(ck_self()->node->machine, bytes), bytes, what);
 	default:
-		return plain_new(bytes, what);
+		return cmi_alloc_zero(1, bytes ? bytes : 1, what);
 	}
 }
 
