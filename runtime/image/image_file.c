@@ -2,10 +2,9 @@
 /*
  * image_file.c: writes the files of a checkpoint.
  *
- * Whole pages of an image go to the disk straight from its memory (O_DIRECT): a copy in the kernel's
- * cache, and its way from there to the disk, take thirty times the processor time, which the program
- * would lose. The last bytes go through the cache, and so does everything where the file system
- * cannot do it.
+ * Whole pages of an image go to the disk straight from its memory (O_DIRECT): a copy in the
+ * kernel's cache takes thirty times the processor time, which the program would lose. The last
+ * bytes go through the cache, and so does everything where the file system cannot do it.
  */
 #include "image_file.h"
 #include "image_head.h"

@@ -194,6 +194,16 @@ bool image_region_reserve(const struct image_memory *m, struct image_region *r, 
 	return true;
 }
 
+/* Before Linux 5.14 they come by faults. */
+void image_region_touch(char *block, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	madvise(block, bytes, MADV_POPULATE_WRITE);
+#else
+	(void)block, (void)bytes;
+#endif
+}
+
 /* The head says how long the rest is; what it says is checked against the file by a read. */
 static bool read_size(int fd, off_t begin, uint64_t sequence, uint32_t node, size_t *bytes,
 		      struct image_why *why)

@@ -17,6 +17,7 @@ struct image_task {
 	void *arg;
 	pthread_t thread;
 	bool has_thread;
+	bool hurries;            /* the caller's: with the priority of PEs */
 	_Atomic int state;       /* enum image_task_state */
 	bool ok;                 /* what `run` has returned, and said */
 	struct image_why why;
@@ -24,9 +25,10 @@ struct image_task {
 
 enum image_task_state { IMAGE_TASK_NONE, IMAGE_TASK_RUNS, IMAGE_TASK_ENDED };
 
-/** Run run(arg) on a thread, without signals, and with less priority than PEs. `arg` is the thread's
- * until the task is done. The thread may run on the processors of `cpus`; NULL: those of the
- * caller. If there is no thread to be had, the caller runs it before this returns. */
+/** Run run(arg) on a thread, without signals, and with much less priority than PEs unless it
+ * hurries. `arg` is the thread's until the task is done. The thread may run on the processors of
+ * `cpus`; NULL: those of the caller. If there is no thread to be had, the caller runs it before
+ * this returns. */
 void image_task_start(struct image_task *t, bool (*run)(void *arg, struct image_why *why), void *arg,
 		      size_t cpus_bytes, const void *cpus);
 

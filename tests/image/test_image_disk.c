@@ -104,8 +104,8 @@ int __wrap_open(const char *path, int flags, ...)
 	return fd;
 }
 
-/* What a file system may do: refuse O_DIRECT when it is asked to write, or take less than it is given,
- * which leaves no whole pages. */
+/* What a file system may do: refuse O_DIRECT when it is asked to write, or take less than it is
+ * given, which leaves no whole pages. */
 static enum { TAKES_ALL, NOT_DIRECT, TAKES_BITS } disk;
 
 /* A disk that is full has taken a part. */

@@ -194,7 +194,19 @@ static void write_file(struct pe *pe, const struct store_msg *m)
 	image_folder_node(d->path, m->dir, m->sequence, (uint32_t)pe->node->job->node);
 	d->order = (struct image_write){ .path = d->path, .image = store_image(pe->node, m->sequence),
 					  .zstd = save_node_of(pe->node)->when.zstd };
+	d->task.hurries = m->hurries;
 	start(pe, image_write_file, &d->order, file_written);
+}
+
+/* Whoever warns of the job's end gives it a time. */
+static bool job_leaves(const struct save_pe *s)
+{
+	const struct save_wish *w = s->wishes;
+
+	for (int i = 0; i < s->n_served; i++, w = w->next)
+		if (w->then.leaves)
+			return true;
+	return false;
 }
 
 void disk_write(struct pe *pe)
@@ -212,6 +224,7 @@ void disk_write(struct pe *pe)
 	for (int i = 0; i < job->n_nodes; i++) {
 		struct store_msg *m = store_msg_new(pe, STORE_WRITE, d->sequence, strlen(dir) + 1);
 
+		m->hurries = job_leaves(save_of(pe));
 		memcpy(m->dir, dir, strlen(dir) + 1);
 		csd_send_now(pe, job->first_pe[i], &m->head);
 	}

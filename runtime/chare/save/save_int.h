@@ -41,7 +41,10 @@ struct save_msg {
 struct store_msg {
 	struct cmi_msg head;
 	uint32_t kind;
-	uint32_t failed;           /* WRITTEN */
+	union {
+		uint32_t hurries;  /* WRITE: the job ends with this checkpoint */
+		uint32_t failed;   /* WRITTEN */
+	};
 	uint64_t sequence;
 	uint64_t bytes, sum;       /* WRITTEN: of the file */
 	char dir[];                /* WRITE; "": mirror */

@@ -28,6 +28,7 @@ struct store {
 	/* Under the lock. */
 	uint64_t sequence;    /* that has been reserved; 0: none is written now */
 	uint32_t n_written;   /* blocks */
+	bool fresh;           /* the region has memory that nobody has touched */
 };
 
 static struct store *store_of(const struct node *node) { return save_node_of(node)->store; }
@@ -116,6 +117,7 @@ void store_measured(struct pe *pe, size_t bytes)
 static bool reserve(struct store *s, uint64_t sequence, uint64_t job, struct image_why *why)
 {
 	struct image_region *r = &s->region[sequence % IMAGE_SLOTS];
+	const size_t had = r->bytes;
 
 	if (!s->memory.page && !image_memory_make(&s->memory, why))
 		return false;
@@ -126,18 +128,26 @@ static bool reserve(struct store *s, uint64_t sequence, uint64_t job, struct ima
 		return false;
 	s->sequence = sequence;
 	s->n_written = 0;
+	s->fresh = r->bytes > had;
 	return true;
 }
 
 char *store_block(struct pe *pe, uint64_t sequence, uint64_t job, struct image_why *why)
 {
 	struct store *s = store_of(pe->node);
-	bool made;
+	bool made, fresh;
+	char *to;
 
 	pthread_mutex_lock(&s->lock);
 	made = s->sequence == sequence || reserve(s, sequence, job, why);
+	fresh = s->fresh;
 	pthread_mutex_unlock(&s->lock);
-	return made ? s->region[sequence % IMAGE_SLOTS].base + s->head->block[pe->local].offset : NULL;
+	if (!made)
+		return NULL;
+	to = s->region[sequence % IMAGE_SLOTS].base + s->head->block[pe->local].offset;
+	if (fresh)
+		image_region_touch(to, s->head->block[pe->local].bytes);
+	return to;
 }
 
 /* All its blocks are complete: their writers have been under the lock since. */
