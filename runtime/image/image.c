@@ -23,11 +23,39 @@ _Noreturn static void no_room(const struct image_out *out, const struct image_na
 	abort();
 }
 
+static void sum_until(struct image_out *out, const char *until)
+{
+	if (!out->sum)
+		out->sum = image_sum_new();
+	if (!out->summed) {
+		image_sum_begin(out->sum, out->open);
+		out->summed = (const char *)(out->open + 1);
+	}
+	image_sum_add(out->sum, out->summed, (size_t)(until - out->summed));
+	out->summed = until;
+}
+
+void image_copy(struct image_out *out, char *to, const char *from, size_t bytes)
+{
+	sum_until(out, to);
+	image_sum_copy(out->sum, to, from, bytes);
+	out->summed = to + bytes;
+}
+
+static uint64_t sum_of_last(struct image_out *out)
+{
+	if (!out->summed)
+		return image_sum_of(out->open);
+	sum_until(out, (const char *)(out->open + 1) + out->open->bytes);
+	out->summed = NULL;
+	return XXH3_64bits_digest(out->sum);
+}
+
 static void close_last(struct image_out *out)
 {
 	if (!out->open)
 		return;
-	out->open->sum = image_sum_of(out->open);
+	out->open->sum = sum_of_last(out);
 	out->open->head_sum = image_head_sum_of(out->open);
 	out->open = NULL;
 }
@@ -62,5 +90,7 @@ void *image_add(struct image_out *out, const struct image_name *name, size_t byt
 size_t image_added(struct image_out *out)
 {
 	close_last(out);
+	free(out->sum);
+	out->sum = NULL;
 	return out->used;
 }

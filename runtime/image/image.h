@@ -68,20 +68,28 @@ struct image_notes {
 };
 
 /** A block that is being written. Its owner sets `add`, to image_add. (A pointer, so that rooms may
- * write records where no image has been built.) */
+ * write records where no image has been built.) `copy` is image_copy then. */
 struct image_out {
 	/** Begin a record of this many bytes. Measuring: returns NULL. Writing: returns where the caller
 	 * must write them, 16-aligned, before its next call; the padding is cleared. */
 	void *(*add)(struct image_out *out, const struct image_name *name, size_t bytes);
+	/** Writing: copy a large block to `to` in the open record, which is complete before it. The block
+	 * is summed while it is in a cache, and the copy goes round the caches. */
+	void (*copy)(struct image_out *out, char *to, const char *from, size_t bytes);
 	char *to;             /* NULL: measuring. Else the block's memory, 16-aligned, not ours */
 	size_t room;          /* of `to` */
 	size_t used;          /* by the records so far */
 	struct image_record *open; /* writing: the last one, whose sum is made by the next call */
+	const char *summed;   /* of the open one, all before is in `sum`; NULL: it has not begun */
+	void *sum;            /* ours, for image_added to free; NULL: none was needed */
 	struct image_notes *notes; /* not ours */
 };
 
 /** As image_out.add. A record that does not fit ends the process: the two passes differ. */
 void *image_add(struct image_out *out, const struct image_name *name, size_t bytes);
+/* From so many bytes on it pays. */
+enum { IMAGE_COPY_MIN = 64 << 10 };
+void image_copy(struct image_out *out, char *to, const char *from, size_t bytes);
 /** The last record is complete. Returns the bytes of the block. */
 size_t image_added(struct image_out *out);
 

@@ -140,6 +140,40 @@ static void a_long_sum_is_that_of_xxh3(void **state)
 	}
 }
 
+/* Of any size, to any place, with bytes before and behind it that are written one by one. */
+static void a_block_may_be_copied_into_a_record(void **state)
+{
+	static char from[40000];
+	_Alignas(64) static char room[2 * sizeof from + 1000];
+	const size_t sizes[] = { 0, 1, 63, 8191, 8192, 8193, 20000, 39990 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof from; i++)
+		from[i] = (char)(i * 7 >> 2);
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+		for (size_t before = 0; before < 70; before += 23) {
+			struct image_out w = { .add = image_add, .to = room, .room = sizeof room };
+			const size_t n = sizes[s];
+			char *p = w.add(&w, &cell, before + 2 * n + 5);
+
+			memset(p, 1, before);
+			image_copy(&w, p + before, from + s, n / 2);
+			memset(p + before + n / 2, 2, n - n / 2);
+			image_copy(&w, p + before + n, from, n);
+			memset(p + before + 2 * n, 3, 5);
+			w.add(&w, &cell, 0);
+			image_added(&w);
+
+			const struct image_record *r = (const void *)room;
+
+			assert_memory_equal(p + before, from + s, n / 2);
+			assert_memory_equal(p + before + n, from, n);
+			assert_int_equal(r->sum, image_sum_of(r));
+			r = (const void *)(room + 64 + image_padded(before + 2 * n + 5));
+			assert_int_equal(r->sum, image_sum_of(r));
+		}
+}
+
 static void an_empty_record_has_a_sum(void **state)
 {
 	struct image_out w = writing(sizeof memory);
@@ -188,6 +222,7 @@ int main(void)
 		cmocka_unit_test(records_lie_one_after_the_other),
 		cmocka_unit_test(a_sum_covers_name_size_and_bytes),
 		cmocka_unit_test(a_long_sum_is_that_of_xxh3),
+		cmocka_unit_test(a_block_may_be_copied_into_a_record),
 		cmocka_unit_test(an_empty_record_has_a_sum),
 		cmocka_unit_test(a_record_that_does_not_fit_ends_the_process),
 	};

@@ -62,8 +62,12 @@ static void pack_bytes(pup_er p, const void *v, size_t n)
 		p->checks->look_for_address(p, v);
 	if (p->look)
 		pup_piece(&p->look->packed, v, n);
-	if (p->bytes <= p->limit && n <= p->limit - p->bytes)
-		memcpy(p->to + p->bytes, v, n);
+	if (p->bytes <= p->limit && n <= p->limit - p->bytes) {
+		if (n >= IMAGE_COPY_MIN && p->out)
+			p->out->copy(p->out, p->to + p->bytes, v, n);
+		else
+			memcpy(p->to + p->bytes, v, n);
+	}
 	p->bytes += n;
 }
 

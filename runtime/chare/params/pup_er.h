@@ -8,6 +8,7 @@
 #define CK_PUP_ER_H
 
 #include "params.h"
+#include "../../image/image.h"
 
 enum pup_mode { SIZING, PACKING, UNPACKING, DELETING };
 
@@ -25,6 +26,7 @@ struct CkPupEr {
 	const struct ck_obj *obj; /* the element; NULL: another object */
 	struct pup_block **made;  /* unpacking: the running handler's list; NULL: the program's memory */
 	char *to;                 /* packing */
+	struct image_out *out;    /* packing: whose record it is, or NULL */
 	const char *from;         /* unpacking */
 	size_t bytes;             /* so far */
 	size_t limit;             /* packing, unpacking: of bytes */

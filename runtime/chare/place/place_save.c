@@ -139,14 +139,17 @@ static char *pad_to(char *from, char *to)
 	return to;
 }
 
-static void element_put(struct pe *pe, struct ck_obj *obj, struct elem_image e, char *at)
+static void element_put(struct pe *pe, struct ck_obj *obj, struct elem_image e, char *at,
+			struct image_out *out)
 {
 	char *own = at + sizeof e;
 
-	element_pack(pe, obj, own, e.bytes);
-	if (e.more_bytes)
+	if (e.more_bytes) {
+		memcpy(own, obj_more(obj), e.more_bytes);
 		e.waits = part_in_elements(pe)->save.clear(own);
+	}
 	memcpy(at, &e, sizeof e);
+	element_pack_struct(pe, obj, own + e.more_bytes, e.bytes - e.more_bytes, out);
 	at = pad_to(own + e.bytes, own + CkGen_align(e.bytes));
 	if (e.calls16)
 		obj_calls_copy(pe, obj, at);
@@ -179,7 +182,7 @@ static void element_write(struct pe *pe, struct ck_obj *obj, struct image_out *o
 	char *at = out->add(out, &name, sizeof e + CkGen_align(e.bytes) + calls);
 
 	if (at)
-		element_put(pe, obj, e, at);
+		element_put(pe, obj, e, at, out);
 }
 
 /* ---- calls of elements that do not exist ----------------------------------------------------- */

@@ -54,7 +54,8 @@ static void forget_notes(struct save_pe *s)
 static size_t write_records(struct pe *pe, char *to, size_t room)
 {
 	struct image_notes *notes = &save_of(pe)->notes;
-	struct image_out out = { .add = image_add, .to = to, .room = room, .notes = notes };
+	struct image_out out = { .add = image_add, .copy = image_copy, .to = to, .room = room,
+				 .notes = notes };
 
 	notes->taken = 0;
 	if (!to)

@@ -17,6 +17,10 @@ size_t element_size(struct pe *pe, struct ck_obj *obj);
 size_t element_pieces(struct pe *pe, struct ck_obj *obj, struct csd_piece **pieces_p);
 /** Pack it to the n bytes at `to`; n is the result of element_size. */
 void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n);
+/** The bytes of the user's struct alone, in a record whose bytes before `to` are complete; out may
+ * be NULL. */
+void element_pack_struct(struct pe *pe, struct ck_obj *obj, void *to, size_t n,
+			 struct image_out *out);
 /** Make it anew in `obj`, which is fresh from obj_new, from the n bytes that element_pack wrote.
  * The caller calls type->on_arrived when the element is in its tables. */
 void element_unpack(struct pe *pe, struct ck_obj *obj, const void *from, size_t n);

@@ -38,15 +38,22 @@ size_t element_size(struct pe *pe, struct ck_obj *obj)
 	return obj->coll->more_bytes + element_struct_size(pe, obj);
 }
 
+void element_pack_struct(struct pe *pe, struct ck_obj *obj, void *to, size_t n,
+			 struct image_out *out)
+{
+	struct CkPupEr p = { .mode = PACKING, .obj = obj, .to = to, .limit = n, .out = out };
+
+	element_run(pe, &p, obj);
+	pup_check_packed(&p);
+}
+
 void element_pack(struct pe *pe, struct ck_obj *obj, void *to, size_t n)
 {
 	const size_t more = obj->coll->more_bytes;
-	struct CkPupEr p = { .mode = PACKING, .obj = obj, .to = (char *)to + more, .limit = n - more };
 
 	if (more)
 		memcpy(to, obj_more(obj), more);
-	element_run(pe, &p, obj);
-	pup_check_packed(&p);
+	element_pack_struct(pe, obj, (char *)to + more, n - more, NULL);
 }
 
 void element_unpack_struct(struct pe *pe, struct ck_obj *obj, const void *from, size_t n)
