@@ -15,6 +15,7 @@
  * nodes have ended by themselves.
  */
 #include "launch.h"
+#include "keeper/keeper_choose.h"
 #include "../runtime/image/image_folder.h"
 #include "../runtime/image/image_set.h"
 
@@ -47,6 +48,12 @@ struct launch_again {
 	int64_t lost_ms;             /* when a host was noted lost; 0: none, since this start */
 	int n_unmet;                 /* starts in a row in which the nodes have not met */
 	int told;                    /* the signal that has been sent to the launcher because of it; 0 */
+	/* With keepers there are no folders; they hand on what is noted since this start. */
+	struct launch_keepers *keepers; /* NULL: checkpoints are on disk */
+	bool met;
+	char noted[512];             /* "": nothing */
+	char lost_host[HOST];        /* ""; or the host of a note of a lost one */
+	uint64_t newest;             /* checkpoint that any keeper has known of */
 };
 
 /** What the nodes have noted. */
@@ -91,6 +98,15 @@ static void name_notes(struct launch_again *a)
 		launch_must_have(NULL, "the nodes' environment");
 }
 
+/** Whether the job saves itself on disk: CK_CHECKPOINT says so, or nothing else and --restart. */
+static bool is_on_disk(const struct launch_options *o, struct launch_again *a)
+{
+	const char *text = getenv("CK_CHECKPOINT");
+
+	return launch_restart_checkpoints(a->dir, sizeof(a->dir)) ||
+	       (!(text && *text) && dir_of_restart(o, a->dir, sizeof(a->dir)));
+}
+
 int launch_again_start(struct launch_options *o)
 {
 	struct launch_again *a;
@@ -98,11 +114,12 @@ int launch_again_start(struct launch_options *o)
 	if (!o->replace)
 		return -1;
 	a = o->again = launch_must_have(calloc(1, sizeof(*a)), "--replace");
-	if (!launch_restart_checkpoints(a->dir, sizeof(a->dir)) &&
-	    !dir_of_restart(o, a->dir, sizeof(a->dir)))
-		return launch_wrong("--replace on several hosts needs checkpoints on disk: set "
-				    "CK_CHECKPOINT=DIR,60s, or give --restart-if-any DIR if the program saves "
-				    "itself in DIR");
+	if (!is_on_disk(o, a)) {
+		a->keepers = launch_keepers_new();
+		snprintf(a->notes, sizeof(a->notes), "%s", launch_keepers_name(a->keepers));
+		name_notes(a);
+		return -1;
+	}
 	if (!make_notes(a)) {
 		launch_wrong("--replace: cannot make a folder in %s: %s", a->dir, strerror(errno));
 		a->notes[0] = '\0';
@@ -125,30 +142,44 @@ static bool have_met(const struct launch_again *a)
 {
 	char path[sizeof(a->notes) + 16];
 
-	return access(note_path(a, ".met", path, sizeof(path)), F_OK) == 0;
+	return a->keepers ? a->met : access(note_path(a, ".met", path, sizeof(path)), F_OK) == 0;
+}
+
+static void read_file(const struct launch_again *a, char line[512])
+{
+	char path[sizeof(a->notes) + 16];
+	FILE *f = fopen(note_path(a, "", path, sizeof(path)), "re");
+
+	if (!f || !fgets(line, 512, f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
 }
 
 /** A line that is not whole is none. */
 static struct note read_note(const struct launch_again *a)
 {
 	struct note n = { .kind = NOTHING };
-	char path[sizeof(a->notes) + 16], line[512] = "", word[16];
-	FILE *f = fopen(note_path(a, "", path, sizeof(path)), "re");
+	char line[512] = "", word[16];
 
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
+	if (a->keepers)
+		snprintf(line, sizeof(line), "%s", a->noted);
+	else
+		read_file(a, line);
 	if (sscanf(line, "%15s %d %d %255s %lld", word, &n.number, &n.node, n.host, &n.ms) != 5)
 		return n;
 	n.kind = !strcmp(word, "fault") ? FAULT : !strcmp(word, "lost") ? LOST : DECIDED;
 	return n;
 }
 
-static void remove_notes(const struct launch_again *a)
+static void remove_notes(struct launch_again *a)
 {
 	char path[sizeof(a->notes) + 16];
 
+	a->met = false;
+	a->noted[0] = a->lost_host[0] = '\0';
+	if (a->keepers)
+		return;
 	unlink(note_path(a, "", path, sizeof(path)));
 	unlink(note_path(a, ".met", path, sizeof(path)));
 }
@@ -159,7 +190,9 @@ void launch_again_end(struct launch_options *o)
 
 	if (!a)
 		return;
-	if (a->notes[0])
+	if (a->keepers)
+		launch_keepers_end(a->keepers);
+	if (!a->keepers && a->notes[0])
 		launch_folder_delete(a->notes); /* a node may have noted its end after its start was over */
 	while (a->n_lost)
 		free(a->lost[--a->n_lost]);
@@ -167,10 +200,35 @@ void launch_again_end(struct launch_options *o)
 	free(a);
 }
 
+struct launch_keepers *launch_again_keepers(const struct launch_options *o)
+{
+	return o->again ? o->again->keepers : NULL;
+}
+
+/* The first note counts, as with files. */
+void launch_again_noted(struct launch_options *o, uint32_t start, const char *text)
+{
+	struct launch_again *a = o->again;
+	struct note n;
+
+	if (start != (uint32_t)a->n)
+		return;
+	if (!text)
+		a->met = true;
+	else if (!a->noted[0])
+		snprintf(a->noted, sizeof(a->noted), "%s", text);
+	n = read_note(a);
+	snprintf(a->lost_host, sizeof(a->lost_host), "%s", n.kind == LOST ? n.host : "");
+}
+
+const char *launch_again_lost_host(const struct launch_options *o)
+{
+	return o->again->lost_host;
+}
+
 /* ---- hosts --------------------------------------------------------------------------------- */
 
-/** Whether both are names of one host: one of them may lack the domain. */
-static bool same_host(const char *a, const char *b)
+bool launch_same_host(const char *a, const char *b)
 {
 	const size_t n = strcspn(a, "."), m = strcspn(b, ".");
 
@@ -180,7 +238,7 @@ static bool same_host(const char *a, const char *b)
 bool launch_again_lost(const struct launch_options *o, const char *host)
 {
 	for (int i = 0; o->again && i < o->again->n_lost; i++)
-		if (same_host(o->again->lost[i], host))
+		if (launch_same_host(o->again->lost[i], host))
 			return true;
 	return false;
 }
@@ -200,11 +258,26 @@ static bool leave_out(struct launch_job *job, const char *host)
 	return launch_delegate_fits(&job->o);
 }
 
+/* Before the next start; the line that is made then leaves it out. */
+bool launch_again_leave_out(struct launch_job *job, const char *host, const char *why)
+{
+	if (leave_out(job, host)) {
+		launch_say(job, "%s; the job goes on without that host", why);
+		return true;
+	}
+	launch_job_end(job, 1, 0, NULL, "%s, and the others have no room for its nodes; the job is ended",
+		       why);
+	return false;
+}
+
 /* ---- a death ------------------------------------------------------------------------------- */
 
 /** The newest checkpoint that this job has written; 0: none. */
 static uint64_t saved(const struct launch_again *a)
 {
+	if (a->keepers)
+		return launch_keepers_choice(a->keepers)->from.sequence;
+
 	const uint64_t newest = image_folder_newest(a->dir);
 
 	return newest > a->found ? newest : 0;
@@ -236,10 +309,11 @@ static void describe(const struct launch_job *job, const struct note *n, const s
 	else
 		used = snprintf(text, cap, "a node has died (%s ended with exit code %d)",
 				job->o.delegate, how->si_status);
-	snprintf(text + used, cap - (size_t)used, "; starting again%s from %s (%d of %d)",
+	snprintf(text + used, cap - (size_t)used, "; starting again%s from %s%s (%d of %d)",
 		 n->kind == LOST ? " without it," : "",
 		 launch_restart_from(job, saved(job->o.again), from, sizeof(from)),
-		 job->n_replaced, job->o.replace);
+		 job->o.again->keepers && saved(job->o.again) ? " in memory" : "", job->n_replaced,
+		 job->o.replace);
 }
 
 /** There is no way to go on. */
@@ -257,6 +331,27 @@ static bool end_again(struct launch_job *job, const struct note *n)
 	return job->phase != LAUNCH_RUNNING;
 }
 
+/* A job that was started from a checkpoint on disk goes on from there. */
+bool launch_again_can(struct launch_job *job)
+{
+	struct launch_again *a = job->o.again;
+	const struct keeper_choice *c = launch_keepers_choice(a->keepers);
+
+	if (c->newest > a->newest)
+		a->newest = c->newest;
+	if (saved(a) || !a->newest || job->first_restart)
+		return true;
+	if (c->newest)
+		launch_job_end(job, 1, 0, NULL,
+			       "the image of node %u of checkpoint %llu in memory is lost with its host; the job is "
+			       "ended", c->missing, (unsigned long long)c->newest);
+	else
+		launch_job_end(job, 1, 0, NULL,
+			       "all that is known of checkpoint %llu in memory is lost with a host; the job is ended",
+			       (unsigned long long)a->newest);
+	return false;
+}
+
 /** Whether the launcher has lost a node, and has not failed itself. */
 static bool is_death(const struct launch_job *job, const struct note *n, const siginfo_t *how)
 {
@@ -269,11 +364,25 @@ static bool is_death(const struct launch_job *job, const struct note *n, const s
 	return n->kind != DECIDED && job->o.again->n_unmet < (job->n_replaced ? UNMET_MOST : 1);
 }
 
+/** Have the keepers kill what is left of the nodes, and say what has been noted and saved. False:
+ * the job is ended. */
+static bool ask_keepers(struct launch_job *job, const siginfo_t *how)
+{
+	struct launch_again *a = job->o.again;
+
+	if (!a || !a->keepers || job->phase != LAUNCH_RUNNING ||
+	    (how->si_code == CLD_EXITED && !how->si_status && read_note(a).kind != LOST))
+		return true;
+	return launch_keepers_stop(job);
+}
+
 bool launch_again_dead(struct launch_job *job, const siginfo_t *how)
 {
 	struct note n = { .kind = NOTHING };
 	char text[800];
 
+	if (!ask_keepers(job, how))
+		return true;
 	if (job->o.again) {
 		n = read_note(job->o.again);
 		job->o.again->n_unmet = have_met(job->o.again) ? 0 : job->o.again->n_unmet + 1;
@@ -284,8 +393,11 @@ bool launch_again_dead(struct launch_job *job, const siginfo_t *how)
 		return true;
 	if (job->n_replaced >= job->o.replace)
 		return false;
+	if (job->o.again->keepers && !launch_again_can(job))
+		return true;
 	job->n_replaced++;
 	job->phase = LAUNCH_REPLACING;
+	job->deadline = INT64_MAX; /* no node is awaited; keepers have bounds of their own */
 	describe(job, &n, how, text, sizeof(text));
 	launch_say(job, "%s", text);
 	return true;
@@ -308,6 +420,7 @@ int launch_again_turn(struct launch_job *job, int timeout_ms)
 		return timeout_ms;
 	if (now >= a->look_ms) {
 		a->look_ms = now + LOOK_MS;
+		launch_keepers_read(job);
 		if (!a->lost_ms && read_note(a).kind == LOST)
 			a->lost_ms = now;
 		if (a->lost_ms && now - a->lost_ms >= ENDS_MS)
@@ -317,24 +430,39 @@ int launch_again_turn(struct launch_job *job, int timeout_ms)
 }
 
 /* All nodes read the same checkpoint: its own name does not change, as `latest` does. */
+static void set_restart(const struct launch_job *job)
+{
+	const struct launch_again *a = job->o.again;
+	const uint64_t newest = saved(a);
+	char path[IMAGE_PATH];
+	const char *from = job->first_restart;
+	int rc = 0;
+
+	if (newest)
+		from = a->keepers ? "memory" : image_folder_path(path, a->dir, newest);
+	if (from)
+		rc = setenv("CK_RESTART", from, true);
+	if (rc)
+		launch_must_have(NULL, "the nodes' environment");
+}
+
 void launch_again_reaped(struct launch_job *job)
 {
 	struct launch_again *a = job->o.again;
-	const uint64_t newest = saved(a);
-	char path[IMAGE_PATH];
 
 	remove_notes(a);
 	name_notes(a);
 	a->lost_ms = a->told = 0;
-	if (newest && setenv("CK_RESTART", image_folder_path(path, a->dir, newest), true))
-		launch_must_have(NULL, "the nodes' environment");
+	if (a->keepers && !launch_keepers_go(job))
+		return;
+	set_restart(job);
 	if (launch_delegate_again(&job->o) >= 0) {
 		launch_job_end(job, 1, 0, NULL, "the launcher cannot be called again; the job is ended");
 		return;
 	}
 	job->nodes[0].launcher = job->o.argv[0];
 	if (job->o.verbose)
-		launch_delegate_say(job);
+		launch_delegate_say(job, job->o.argv);
 	launch_shells_start(job);
 	job->phase = LAUNCH_RUNNING;
 	launch_spawn_nodes(job);

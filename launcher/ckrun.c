@@ -38,6 +38,7 @@
  * One thread and one poll: every event is a readable descriptor.
  */
 #include "launch.h"
+#include "keeper/keeper.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -239,6 +240,8 @@ int main(int argc, char **argv)
 	struct launch_job job = { 0 };
 
 	launch_open_std_fds();
+	if (argc == 2 && !strcmp(argv[1], KEEPER_OPTION))
+		return keeper_main();
 	int rc = launch_parse(argc, argv, &job.o);
 	if (rc < 0 && job.o.resize)
 		rc = launch_call(&job.o);
@@ -256,7 +259,7 @@ int main(int argc, char **argv)
 	}
 	init_job(&job);
 	if (job.o.delegate && job.o.verbose)
-		launch_delegate_say(&job);
+		launch_delegate_say(&job, job.o.argv);
 	launch_shells_start(&job);
 	launch_folder_make(&job);
 	launch_control_start(&job);

@@ -15,10 +15,12 @@
  * PEs are bound by the nodes themselves (CK_BIND), so srun and mpirun are told to bind nothing.
  */
 #include "launch.h"
+#include "keeper/keeper_words.h"
 #include "../runtime/machine/tools/one_line.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +111,7 @@ static bool equal_shares(const struct request *r)
 }
 
 /** After a death the step before may not be over for Slurm, and a lost host never says that its
- * part of it is. */
+ * part of it is. Keepers are a step of their own all the time. */
 static void srun_again(struct line *l, const struct request *r)
 {
 	struct launch_buf b = { 0 };
@@ -145,7 +147,7 @@ static void srun_line(struct line *l, const struct request *r)
 	add(l, even ? "--distribution=block" : "--distribution=arbitrary");
 	if (!own)
 		add_hosts(l, r->hosts, "--nodelist=", false, !even);
-	if (r->again)
+	if (r->again || launch_again_keepers(r->o))
 		srun_again(l, r);
 	if (r->o->tag_output)
 		add(l, "--label");
@@ -185,6 +187,10 @@ static void export_environment(struct line *l, const struct launch_options *o)
 		export_name(l, "CK_BIND", strlen("CK_BIND"));
 	if (o->verbose)
 		export_name(l, "CK_VERBOSE", strlen("CK_VERBOSE"));
+	if (launch_again_keepers(o)) {
+		export_name(l, "CK_IMAGES", strlen("CK_IMAGES"));
+		export_name(l, "CK_NOTES", strlen("CK_NOTES"));
+	}
 	for (int i = 0; i < o->n_env; i++)
 		export_name(l, o->env[i], strcspn(o->env[i], "="));
 	for (char **e = environ; *e; e++)
@@ -208,6 +214,61 @@ static void mpirun_line(struct line *l, const struct request *r)
 	export_environment(l, r->o);
 }
 
+/* ---- the same for keepers -------------------------------------------------------------- */
+
+/** ckrun itself, as its file is called. */
+static void add_keeper(struct line *l)
+{
+	char path[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	add(l, n > 0 ? path : "ckrun");
+	add(l, KEEPER_OPTION);
+}
+
+/** One step on all hosts (host is NULL), or on one. It goes on when a host is lost. */
+static void srun_keepers(struct line *l, const char *host, int n)
+{
+	add(l, "srun");
+	add(l, "--mpi=none");
+	add(l, "--overlap");
+	add(l, "--no-kill");
+	add(l, "--kill-on-bad-exit=0");
+	add(l, "--wait=0");
+	add(l, "--input=none");
+	add(l, "--export=ALL");
+	add(l, "--cpu-bind=none");
+	add_text(l, "--nodes=%d", n);
+	add_text(l, "--ntasks=%d", n);
+	add(l, "--ntasks-per-node=1");
+	if (host)
+		add_text(l, "--nodelist=%s", host);
+}
+
+static void hydra_keeper(struct line *l, const char *host, int n)
+{
+	add(l, "mpiexec.hydra");
+	add(l, "-hosts");
+	add(l, host);
+	add(l, "-n");
+	add_text(l, "%d", n);
+}
+
+static void mpirun_keeper(struct line *l, const char *host, int n)
+{
+	add(l, launch_on_path("mpirun.openmpi") ? "mpirun.openmpi" : "mpirun");
+	add(l, "--host");
+	add(l, host);
+	add(l, "-n");
+	add_text(l, "%d", n);
+	add(l, "--bind-to");
+	add(l, "none");
+	export_name(l, KEEPER_VARIABLE, strlen(KEEPER_VARIABLE));
+	if (getenv("LD_LIBRARY_PATH"))
+		export_name(l, "LD_LIBRARY_PATH", strlen("LD_LIBRARY_PATH"));
+}
+
 /* ---- which launcher ------------------------------------------------------------------- */
 
 enum kind { SRUN, HYDRA, MPIRUN, KINDS };
@@ -215,10 +276,11 @@ enum kind { SRUN, HYDRA, MPIRUN, KINDS };
 static const struct {
 	const char *option, *programs[2];
 	void (*line)(struct line *l, const struct request *r);
+	void (*keeper)(struct line *l, const char *host, int n);
 } launchers[KINDS] = {
-	[SRUN] = { "srun", { "srun" }, srun_line },
-	[HYDRA] = { "hydra", { "mpiexec.hydra" }, hydra_line },
-	[MPIRUN] = { "mpirun", { "mpirun.openmpi", "mpirun" }, mpirun_line },
+	[SRUN] = { "srun", { "srun" }, srun_line, srun_keepers },
+	[HYDRA] = { "hydra", { "mpiexec.hydra" }, hydra_line, hydra_keeper },
+	[MPIRUN] = { "mpirun", { "mpirun.openmpi", "mpirun" }, mpirun_line, mpirun_keeper },
 };
 
 bool launch_on_path(const char *program)
@@ -350,6 +412,8 @@ static int place(struct request *r, struct launch_hosts *h)
 				    r->o->n_pes, r->o->ppn);
 	if (r->o->progress)
 		return launch_wrong("--progress shows a job on one host; remove it, or add --local");
+	if (r->o->hung_ms)
+		return launch_wrong("--replace-hung watches the nodes of one host; remove it, or add --local");
 	if (h->n == 0)
 		r->n_hosts = r->n_nodes < all ? r->n_nodes : all;
 	else
@@ -376,6 +440,10 @@ static int translate(struct launch_options *o, struct launch_hosts *h)
 		return launch_wrong("--checkpoint-exit needs --launcher srun or mpirun: SIGUSR2 ends "
 				    "mpiexec.hydra, and reaches no node");
 	rc = r.again ? -1 : launch_again_start(o);
+	if (rc < 0 && kind == SRUN && launch_again_keepers(o) && !hosts_of_slurm())
+		rc = launch_wrong("--replace with checkpoints in memory needs an allocation of Slurm, to "
+				  "which its steps belong: run ckrun in salloc or sbatch, or save on disk: "
+				  "CK_CHECKPOINT=DIR,60s");
 	if (rc >= 0)
 		return rc;
 	launchers[kind].line(&l, &r);
@@ -405,6 +473,46 @@ int launch_delegate(struct launch_options *o)
 	return rc;
 }
 
+/** The i-th host of the list. NULL: there is none. */
+static const char *nth_host(const struct launch_hosts *h, int i)
+{
+	return i < h->n ? h->list[i].name : NULL;
+}
+
+char **launch_delegate_keeper(const struct launch_options *o, int i, const char *only, char *host,
+			      size_t cap, int *n)
+{
+	struct launch_hosts h = { 0 };
+	struct line l = { 0 };
+	enum kind kind;
+	bool several;
+	const char *at = only;
+
+	*n = 1;
+	if (find_hosts(o, &h, &several) < 0 && choose(o, &kind) < 0) {
+		const bool all = kind == SRUN && h.n == 0; /* one line for all, whose names Slurm knows */
+
+		if (!only && all)
+			*n = i == 0 ? hosts_of_slurm() : 0;
+		else if (!only)
+			at = nth_host(&h, i);
+		if (*n > 0 && (at || all)) {
+			launchers[kind].keeper(&l, at, *n);
+			add_keeper(&l);
+		}
+	}
+	snprintf(host, cap, "%s", at ? at : "");
+	launch_hosts_fini(&h);
+	return l.words;
+}
+
+void launch_delegate_line_free(char **line)
+{
+	for (char **w = line; *w; w++)
+		free(*w);
+	free(line);
+}
+
 int launch_delegate_again(struct launch_options *o)
 {
 	struct launch_hosts h = { 0 };
@@ -418,9 +526,7 @@ int launch_delegate_again(struct launch_options *o)
 	launch_hosts_fini(&h);
 	if (rc >= 0)
 		return rc;
-	for (char **w = before; *w; w++)
-		free(*w);
-	free(before);
+	launch_delegate_line_free(before);
 	return -1;
 }
 
@@ -459,12 +565,12 @@ static void append_quoted(struct launch_buf *b, const char *word)
 	launch_buf_append(b, "'", 1);
 }
 
-void launch_delegate_say(struct launch_job *job)
+void launch_delegate_say(struct launch_job *job, char *const *line)
 {
 	struct launch_buf b = { 0 };
 
 	launch_buf_append(&b, "ckrun: runs", 11);
-	for (char **w = job->o.argv; *w; w++) {
+	for (char *const *w = line; *w; w++) {
 		launch_buf_append(&b, " ", 1);
 		append_quoted(&b, *w);
 	}

@@ -5,7 +5,7 @@
  *
  * UCX makes a file, fills it, and then removes its name. A node that is killed in between leaves
  * the file behind. So the files of a job have a folder of their own, which is removed with the job.
- * A process of ours, the keeper, waits for any end of ckrun, and removes the folder. Afterwards no
+ * A process of ours, the sweeper, waits for any end of ckrun, and removes the folder. Afterwards no
  * file can be made in it any more.
  *
  * Its name has ckrun's process id, so that others find it. Usually the nodes exchange everything in
@@ -96,9 +96,9 @@ void launch_folder_delete(const char *folder)
 	}
 }
 
-/** The keeper makes the folder itself, so that it is never known to ckrun alone. It has its own
+/** The sweeper makes the folder itself, so that it is never known to ckrun alone. It has its own
  * process group, which the job's signals do not reach, and no descriptors of others. */
-_Noreturn static void keep(struct launch_job *job, pid_t ckrun, int ckrun_fd)
+_Noreturn static void sweep(struct launch_job *job, pid_t ckrun, int ckrun_fd)
 {
 	char byte;
 	sigset_t all;
@@ -106,7 +106,7 @@ _Noreturn static void keep(struct launch_job *job, pid_t ckrun, int ckrun_fd)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	prctl(PR_SET_NAME, "ckrun-keeper");
+	prctl(PR_SET_NAME, "ckrun-sweeper");
 	dup2(ckrun_fd, STDIN_FILENO);
 	close_range(STDIN_FILENO + 1, ~0U, 0);
 	make_folder(job, ckrun);
@@ -124,25 +124,25 @@ void launch_folder_make(struct launch_job *job)
 	const pid_t ckrun = getpid();
 	int fds[2];
 
-	job->keeper_fd = -1;
+	job->sweeper_fd = -1;
 	job->for_ucx = is_wanted();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return;
-	job->keeper = fork();
-	if (job->keeper == 0)
-		keep(job, ckrun, fds[1]);
+	job->sweeper = fork();
+	if (job->sweeper == 0)
+		sweep(job, ckrun, fds[1]);
 	close(fds[1]);
-	job->keeper_fd = fds[0];
+	job->sweeper_fd = fds[0];
 	if (recv(fds[0], job->folder, sizeof(job->folder), MSG_WAITALL) != sizeof(job->folder))
 		job->folder[0] = '\0';
 }
 
 void launch_folder_remove(struct launch_job *job)
 {
-	if (job->keeper_fd >= 0)
-		close(job->keeper_fd);
-	if (job->keeper > 0)
-		waitpid(job->keeper, NULL, 0);
+	if (job->sweeper_fd >= 0)
+		close(job->sweeper_fd);
+	if (job->sweeper > 0)
+		waitpid(job->sweeper, NULL, 0);
 	if (job->folder[0])
-		launch_folder_delete(job->folder); /* if the keeper has been killed */
+		launch_folder_delete(job->folder); /* if the sweeper has been killed */
 }

@@ -341,6 +341,8 @@ static struct launch_node *node_of_pid(struct launch_job *job, pid_t pid)
 static void reap_node(struct launch_job *job, const siginfo_t *how)
 {
 	struct launch_node *n = node_of_pid(job, how->si_pid);
+	if (!n)
+		launch_keepers_reaped(job, how->si_pid, how->si_status);
 	if (n) {
 		launch_exec_failed(job);
 		launch_pmi_read(job, n);
@@ -468,6 +470,25 @@ static void on_signal(struct launch_job *job, int sig, bool from_terminal)
 	launch_job_end(job, 128 + sig, job->o.grace_ms, NULL,
 		       "got signal %d (%s); the job is ended", sig, strsignal(sig));
 	forward_signal(job, sig, from_terminal);
+}
+
+bool launch_signals_end(struct launch_job *job)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	const struct timespec none = { 0 };
+	sigset_t pending, one;
+
+	sigpending(&pending);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+		if (!sigismember(&pending, ending[i]))
+			continue;
+		sigemptyset(&one);
+		sigaddset(&one, ending[i]);
+		if (sigtimedwait(&one, NULL, &none) == ending[i])
+			on_signal(job, ending[i], false);
+	}
+	launch_deadlines(job);
+	return job->phase == LAUNCH_ENDING || job->phase == LAUNCH_KILLED;
 }
 
 void launch_signals_read(struct launch_job *job)

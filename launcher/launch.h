@@ -16,6 +16,8 @@
  *   job.c          signals, deaths, and how the job ends
  *   replace.c      --replace: after a death all nodes start again
  *   again.c        the same on several hosts: the other launcher starts them again
+ *   keepers.c      the same with images in memory: ckrun and the keepers of its hosts
+ *   keeper/        a keeper, which ckrun is on each host then
  *   hung.c         --replace-hung: a node that does not move is as good as dead
  *   restart.c      --restart: the checkpoint from which the job starts
  *   ask.c          asks PE 0 for a checkpoint
@@ -152,8 +154,13 @@ int launch_delegate(struct launch_options *o);
 int launch_delegate_again(struct launch_options *o);
 /** Whether there is room for the job without them. Prints nothing. */
 bool launch_delegate_fits(const struct launch_options *o);
-/** Print that line. */
-void launch_delegate_say(struct launch_job *job);
+/** Print such a line. */
+void launch_delegate_say(struct launch_job *job, char *const *line);
+/** The i-th of the lines that start keepers on all hosts (keepers.c), or (i is 0) on host `only`;
+ * NULL: there is none. It starts *n of them, on `host`; "": several. */
+char **launch_delegate_keeper(const struct launch_options *o, int i, const char *only, char *host,
+			      size_t cap, int *n);
+void launch_delegate_line_free(char **line);
 /** Whether there is such a program in one of PATH's folders. */
 bool launch_on_path(const char *program);
 
@@ -299,8 +306,8 @@ struct launch_job {
 	/* folder.c's */
 	bool for_ucx;                  /* it is there for UCX, too */
 	char folder[256];              /* "": none */
-	pid_t keeper;
-	int keeper_fd;                 /* closed when ckrun ends */
+	pid_t sweeper;
+	int sweeper_fd;                /* closed when ckrun ends */
 	/* as ckrun found it, for its children */
 	sigset_t old_mask;
 	struct sigaction old_pipe, old_chld;
@@ -321,6 +328,8 @@ void launch_spawn_nodes(struct launch_job *job);
 bool launch_has_room(int n_nodes, int n_pes, char *what, size_t cap);
 /** Tell the nodes that start from now on how many there are. */
 void launch_set_size(const struct launch_job *job);
+/** In a child: what ckrun has changed for itself is as it was. */
+void launch_spawn_restore(const struct launch_job *job);
 /** Check whether a child could not execute the program, and end the job if so. */
 void launch_exec_failed(struct launch_job *job);
 
@@ -487,6 +496,41 @@ int launch_again_turn(struct launch_job *job, int timeout_ms);
 bool launch_again_dead(struct launch_job *job, const siginfo_t *how);
 /** REPLACING: the launcher is reaped. */
 void launch_again_reaped(struct launch_job *job);
+/** The keepers of its hosts; NULL: checkpoints are on disk, or deaths end the job. */
+struct launch_keepers *launch_again_keepers(const struct launch_options *o);
+/** A keeper hands on what a node has noted at the job's `start`-th start; NULL: all have met. */
+void launch_again_noted(struct launch_options *o, uint32_t start, const char *text);
+/** The host that was noted lost since this start; "": none. */
+const char *launch_again_lost_host(const struct launch_options *o);
+/** The keepers have said what they have: whether the job can go on. If not, it is ended with a
+ * line. */
+bool launch_again_can(struct launch_job *job);
+/** No keeper can be started on that host, as `why` says: leave it out from now on. False: the
+ * others have no room, and the job is ended. */
+bool launch_again_leave_out(struct launch_job *job, const char *host, const char *why);
+/** Whether both are names of one host: one of them may lack the domain. */
+bool launch_same_host(const char *a, const char *b);
+
+/* ---- keepers.c ---------------------------------------------------------------------- */
+
+struct keeper_choice;
+
+struct launch_keepers *launch_keepers_new(void);
+/** "@NAME": where the nodes of a host find its keeper. */
+const char *launch_keepers_name(const struct launch_keepers *s);
+/** Have a keeper started on each host. False: the job is ended with a line; so below. */
+bool launch_keepers_start(struct launch_job *job);
+/** Hear what the keepers hand on. */
+void launch_keepers_read(struct launch_job *job);
+/** The nodes have died, or are to: kill those that are left, and find the newest checkpoint. */
+bool launch_keepers_stop(struct launch_job *job);
+const struct keeper_choice *launch_keepers_choice(const struct launch_keepers *s);
+/** Nodes may come, and go on from there. */
+bool launch_keepers_go(struct launch_job *job);
+/** A child has ended. Whether it has started keepers. */
+bool launch_keepers_reaped(struct launch_job *job, pid_t pid, int status);
+/** They end; also those that have not been started. */
+void launch_keepers_end(struct launch_keepers *s);
 
 /* ---- job.c -------------------------------------------------------------------------- */
 
@@ -494,6 +538,8 @@ int64_t launch_now_ms(void);
 uint64_t launch_now_ns(void); /* as the nodes read it */
 void launch_signals_init(struct launch_job *job);
 void launch_signals_read(struct launch_job *job);
+/** While ckrun waits for others than its nodes: whether a signal or --timeout has ended the job. */
+bool launch_signals_end(struct launch_job *job);
 /** Print one line about the user's request, before there is a job. Returns its exit code. */
 int launch_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** One line on stderr, "ckrun: " before it. */

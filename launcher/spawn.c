@@ -109,6 +109,8 @@ static void set_job_environment(const struct launch_job *job)
 	if (job->o.delegate) {
 		snprintf(number, sizeof(number), "%d", job->o.ppn);
 		set_variable("CK_PES", number, true);
+		if (launch_again_keepers(&job->o))
+			set_variable("CK_IMAGES", launch_keepers_name(launch_again_keepers(&job->o)), true);
 		return;
 	}
 	launch_set_size(job);
@@ -129,7 +131,7 @@ static void set_number(const char *name, int value)
 
 /* ---- in the child ------------------------------------------------------------------- */
 
-static void restore_what_ckrun_changed(const struct launch_job *job)
+void launch_spawn_restore(const struct launch_job *job)
 {
 	setrlimit(RLIMIT_NOFILE, &job->old_nofile);
 	sigaction(SIGPIPE, &job->old_pipe, NULL);
@@ -174,7 +176,7 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 	}
 	if (job->images.page)
 		pass_images(job);
-	restore_what_ckrun_changed(job);
+	launch_spawn_restore(job);
 
 	execvp(job->o.argv[0], job->o.argv);
 	struct exec_report report = { n->rank, errno };
@@ -350,7 +352,8 @@ void launch_spawn_all(struct launch_job *job)
 	}
 	raise_fd_limit(job);
 	set_job_environment(job);
-	launch_spawn_nodes(job);
+	if (!launch_again_keepers(&job->o) || launch_keepers_start(job))
+		launch_spawn_nodes(job);
 }
 
 void launch_spawn_nodes(struct launch_job *job)

@@ -39,6 +39,8 @@ $(UNIT_BINS): LIBS += -lcmocka
 $(B)/tests/chare/test_multicast_nodes: LIBS += -Wl,--wrap=client_arrived
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
+$(B)/tests/launcher/test_keeper_choose: $(addprefix $(B)/launcher/keeper/,keeper_choose.o keeper_net.o)
+$(B)/tests/launcher/test_keeper_images: $(B)/launcher/keeper/keeper_images.o
 $(B)/tests/chare/test_lb_dump $(B)/tests/chare/test_choose: $(B)/bench/lb_read.o
 # It has a function of its own before UCX's.
 $(VICTIM): LIBS += -rdynamic

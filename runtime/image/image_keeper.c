@@ -5,6 +5,7 @@
 #include "../machine/tools/abstract.h"
 
 #include <errno.h>
+#include <poll.h>
 
 enum { DESCRIPTORS = IMAGE_SLOTS + 1, MOST = DESCRIPTORS + 1 }; /* one more is too many */
 
@@ -112,6 +113,13 @@ void image_keeper_hang_up(struct image_keeper *k)
 {
 	if (k->is_open)
 		shutdown(k->fd, SHUT_RDWR);
+}
+
+bool image_keeper_is_gone(const struct image_keeper *k)
+{
+	struct pollfd p = { .fd = k->fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP));
 }
 
 bool image_keeper_get(struct image_keeper *k, struct image_region *r, uint64_t sequence,

@@ -63,6 +63,9 @@ void image_keeper_close(struct image_keeper *k);
 /** Ask no more: a question under way fails at once, and so do later ones. Any thread. */
 void image_keeper_hang_up(struct image_keeper *k);
 
+/** The keeper has ended. It is no loss to a running node, which has the memory; ckrun says so. */
+bool image_keeper_is_gone(const struct image_keeper *k);
+
 /** As image_region_read, for whichever host has the image. */
 bool image_keeper_get(struct image_keeper *k, struct image_region *r, uint64_t sequence,
 		      uint32_t node, size_t *bytes, struct image_why *why);

@@ -79,21 +79,28 @@ mkdir bin
 cat >bin/mpiexec.hydra <<'END'
 #!/bin/bash
 cd "${0%/*}/.." || exit 99
+if [ "${*: -1}" = --keeper ]; then
+	echo "${0##*/} ${*:1:$#-2}" >>keepers
+	[ ! -e no-keeper ] || . ./no-keeper
+	exec "${@: -2}"
+fi
 n=$(($(cat starts 2>/dev/null) + 1))
 echo $n >starts
 echo "start $n: ${0##*/} $* from ${CK_RESTART-nothing}"
 echo "$CK_NOTES" >>names
-met() { : >"$CK_NOTES.met"; }
-note() { met; echo "$*" >"$CK_NOTES"; }
+tell() { python3 "$calls" note "$*"; }
+met() { if [[ $CK_NOTES = @* ]]; then tell met; else : >"$CK_NOTES.met"; fi; }
+note() { met; if [[ $CK_NOTES = @* ]]; then tell "$*"; else echo "$*" >"$CK_NOTES"; fi; }
 save() { mkdir -p "ck/ck-00000$1"; : >"ck/ck-00000$1/MANIFEST"; }
 [ ! -e "do.$n" ] || . "./do.$n"
 exit 0
 END
 chmod +x bin/mpiexec.hydra
+export calls="$here/keeper_calls.py"
 ln -s mpiexec.hydra bin/srun
 job() { # what the starts do... -- ckrun's arguments
 	local n=0
-	rm -rf do.* starts names ck
+	rm -rf do.* starts names ck keepers
 	[ -z "$before" ] || eval "$before"
 	while [ "$1" != -- ]; do
 		echo "$1" >"do.$((n += 1))"
@@ -152,14 +159,56 @@ job 'met; exit 9' -- $where --restart "$dir/ck"
 fact "--restart's is that of the next start, too" eval 'line 1 "$hydra from $dir/ck/ck-000004" && line 2 "$hydra from $dir/ck/ck-000004"'
 before=
 refused() { [ "$rc" = "$1" ] && says "$2" && [ ! -e starts ]; }
-job -- $where --env CK_CHECKPOINT=memory,10s
-fact "checkpoints in memory are refused" refused 2 "needs checkpoints on disk"
-job -- $where --env CK_CHECKPOINT=
-fact "and no checkpoints at all" refused 2 "needs checkpoints on disk"
 job -- $where --env CK_CHECKPOINT= --restart-if-any "$dir/ck"
 fact "--restart-if-any names the folder, too" starts 0 1
 job -- $where --env CK_CHECKPOINT="$dir/no/folder,1m"
 fact "a folder that cannot be made is refused" refused 1 "cannot make a folder in $dir/no/folder: No such file"
+
+# ---- checkpoints in memory ------------------------------------------------------------------
+# Both hosts are this one: one keeper serves the other, too.
+nothing_left() {
+	local name=$(sed -n '1s|@\(.*\)/1|\1|p' names 2>/dev/null)
+	[ -z "$(ls -A ck 2>/dev/null | grep '^\.')" ] && { [ -z "$name" ] || ! grep -qzs "^CK_KEEPER=$name " /proc/[0-9]*/environ; }
+}
+kept() { job "$@" --env CK_CHECKPOINT=memory,10s; }
+kept 'met' -- $where
+fact "each host has a keeper" eval 'starts 0 1 && [ "$(sort keepers)" = "mpiexec.hydra -hosts a -n 1
+mpiexec.hydra -hosts b -n 1" ]'
+fact "nodes find it by a random name" grep -Eqx '@ckrun-[0-9a-f]{32}/1' names
+kept 'met; exit 137' -- $where
+fact "a death is seen" eval 'starts 0 2 && says "a node has died .hydra ended with exit code 137.; starting again from the beginning .1 of 2."'
+fact "each start has a number" grep -Eqx '@ckrun-[0-9a-f]{32}/2' names
+fact "and the same keepers" [ "$(wc -l <keepers)" = 2 ]
+kept 'exit 1' -- $where
+fact "not if the nodes have not met" starts 1 1
+kept 'note exit 7 0 a 10; exit 137' -- $where
+fact "nor if the program decides" starts 137 1
+kept 'note fault 11 1 b 10; exit 1' 'note fault 11 1 b 10; exit 1' -- $where
+fact "the first note counts" eval 'starts 139 2 && says "node 1 on b ended by signal 11 .*, again at once"'
+job 'met; exit 9' -- $where --env CK_CHECKPOINT=
+fact "the program may save itself" starts 0 2
+kept 'python3 "$calls" calls' -- $where
+cat >expected <<'END'
+node: ok 3
+image: the job does not start from an image of node 0 in memory 0
+mirror: there is no image of checkpoint 7 to mirror 0
+no node: the keeper of this host expects no such node now 0
+no word: None 0
+version: None 0
+rubbish: True
+no note: True
+stranger: True
+again: ok 3
+END
+fact "a keeper hears nodes, and nobody else" eval 'starts 0 1 && grep -v "^start" out | diff expected - >&2'
+echo 'echo "ssh: no way" >&2; exit 3' >no-keeper
+kept -- $where
+fact "without a keeper nothing starts" refused 1 "no keeper of images has come from host [ab], and hydra has ended: ssh: no way; the job is ended"
+rm no-keeper
+kept -- $where --launcher srun
+fact "srun needs an allocation" refused 2 "needs an allocation of Slurm"
+kept -- $where --replace-hung 1
+fact "nobody looks for hung nodes" refused 2 "--replace-hung watches the nodes of one host"
 
 # ---- lost hosts ---------------------------------------------------------------------------
 where="--hosts a:1,b.x:1,c:1 -n 2"

@@ -15,6 +15,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -28,11 +29,18 @@ ROUNDS, SAVE_AT = '1500', '100'
 AGAIN = r'^ckrun: .*; starting again'
 
 
+def name_of(pid):
+    """What the process calls itself; '' if it has ended."""
+    with contextlib.suppress(OSError), open(f'/proc/{pid}/comm', encoding='utf-8') as file:
+        return file.read().strip()
+    return ''
+
+
 class Site:
     """The hosts, and what jobs on them need."""
 
     def __init__(self, folder, options):
-        self.hosts = rig.Rig(3, folder, build=options.build)
+        self.hosts = rig.Rig(4, folder, build=options.build)
         self.folder, self.options = folder, options
         self.dir = f'{folder}/ck'
         self.agent = f'{folder}/agent'
@@ -58,21 +66,21 @@ class Site:
             done = self.hosts.run(1, [f'{self.options.build}/bin/ckrun', '-n', '2', *words], text=True,
                                   stdout=subprocess.PIPE, check=True)
             self.want[words] = done.stdout.splitlines()[-1]
-            shutil.rmtree(self.dir)
+            shutil.rmtree(self.dir, ignore_errors=True)
         return self.want[words]
 
 
 class Job:
     """A job that a trial starts."""
 
-    def __init__(self, site, launcher, program=None, hosts='h1:2,h2:2', n=4, options=(), before=(), replace=5, **env):
-        self.site, self.hosts, self.launcher = site, site.hosts, launcher
-        self.program = tuple(program or (f'{site.options.build}/tests/programs/saves', site.dir, ROUNDS, SAVE_AT))
+    def __init__(self, site, launcher, program=None, hosts='h1:2,h2:2', n=4, options=(), before=(), replace=5, memory=False, **env):
+        self.site, self.hosts, self.launcher, self.memory = site, site.hosts, launcher, memory
+        self.program = tuple(program or (f'{site.options.build}/tests/programs/saves', 'memory' if memory else site.dir, ROUNDS, SAVE_AT))
         where = ['--launcher', launcher, '--hosts', hosts] if hosts else []
         self.out = open(f'{site.folder}/out', 'w+b')
         self.process = self.hosts.start(
             1, [*before, f'{site.options.build}/bin/ckrun', *where, '-n', str(n), '--replace', str(replace),
-                '--timeout', '100', *(options or ('--restart-if-any', site.dir)), *self.program],
+                '--timeout', '100', *(options or (() if memory else ('--restart-if-any', site.dir))), *self.program],
             stdout=self.out, stderr=subprocess.STDOUT, env=site.environment(launcher) | env)
 
     def text(self):
@@ -101,9 +109,26 @@ class Job:
 
     def saved(self):
         """The newest checkpoint."""
+        if self.memory:
+            return self.kept()
         names = [name for name in os.listdir(self.site.dir) if re.fullmatch(r'ck-\d+', name)] \
             if os.path.exists(self.site.dir) else []
         return max((int(name[3:]) for name in names), default=0)
+
+    def keepers(self, *hosts):
+        """{process: its host}"""
+        return {pid: i for i in hosts or self.hosts.numbers() for pid in self.hosts.processes(i) if name_of(pid) == 'ckrun-keeper'}
+
+    def kept(self):
+        """The newest checkpoint that a keeper's page names."""
+        newest = 0
+        for pid in self.keepers():
+            with contextlib.suppress(OSError):
+                for fd in os.listdir(f'/proc/{pid}/fd'):
+                    if os.readlink(f'/proc/{pid}/fd/{fd}').startswith('/memfd:chard images: what is valid'):
+                        with open(f'/proc/{pid}/fd/{fd}', 'rb') as page:
+                            newest = max(newest, struct.unpack('8xQ', page.read(16))[0])
+        return newest
 
     def await_saved(self, n):
         self.await_(lambda: self.saved() >= n, f'checkpoint {n}')
@@ -136,9 +161,12 @@ class Job:
                 if name.startswith('.')]
         require(not left, f'left in the folder: {left}')
         end = time.monotonic() + 5
-        while (nodes := self.nodes(1, 3)) and time.monotonic() < end:
+        while (nodes := self.nodes(1, 3, 4)) and time.monotonic() < end:
             time.sleep(0.02)
         require(not nodes, f'nodes live on: {nodes}')
+        while (left := self.keepers(1, 3, 4)) and time.monotonic() < end:
+            time.sleep(0.02)
+        require(not left, f'keepers live on: {left}')
 
     def close(self):
         if self.process.poll() is None:
@@ -188,6 +216,126 @@ def while_starting(site, launcher):
     time.sleep(site.random.uniform(0, 0.02))
     os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
     job.goes_on(2)
+
+
+def in_memory(site, launcher, words, n=2, hosts='h1:2,h2:2', **more):
+    """A job whose checkpoints keepers hold. srun needs an allocation for that."""
+    if launcher != 'srun':
+        return Job(site, launcher, words, hosts=hosts, memory=True, **more)
+    return Job(site, launcher, words, hosts='', memory=True, before=('salloc', '--quiet', '--no-kill', f'-N{n}', '--ntasks-per-node=2'), **more)
+
+
+def memory_kills(site, launcher):
+    """As `kills`, with images in memory."""
+    words = (f'{site.options.build}/tests/programs/saves', 'memory', '4000', SAVE_AT)
+    job, n = in_memory(site, launcher, words, replace=site.options.kills), 0
+    yield job
+    job.await_saved(1)
+    while job.process.poll() is None and n < site.options.kills:
+        time.sleep(site.random.uniform(0, 0.3))
+        before = job.nodes()
+        # A node that is alone has not met the others: that it dies may look like a launcher that fails.
+        if len(before) < 4 or job.count('again after round') < n:
+            continue
+        try:
+            os.kill(site.random.choice(list(before)), signal.SIGKILL)
+        except ProcessLookupError:  # the job has ended just now
+            continue
+        n += 1
+        job.await_(lambda: job.count(AGAIN) == n, 'the next start')
+        job.await_(lambda: job.count('again after round') == n, 'the end of the restart')
+        require(not before.keys() & job.nodes().keys(), 'nodes of the earlier start are still there')
+    require(n > 0, 'the job was too short')
+    require(job.count('starting again from checkpoint [0-9]+ in memory') == n, 'it did not go on from memory')
+    job.goes_on(n)
+
+
+def memory_all_at_once(site, launcher):
+    """All nodes of a host together, that of PE 0 among them."""
+    job = in_memory(site, launcher, None)
+    yield job
+    job.await_saved(1)
+    for pid in job.nodes(1):
+        with contextlib.suppress(ProcessLookupError):  # the launcher is faster
+            os.kill(pid, signal.SIGKILL)
+    job.goes_on(1)
+
+
+def memory_while_starting(site, launcher):
+    """A node dies before the nodes of the second start have met, or soon after."""
+    job = in_memory(site, launcher, None, CK_BOOT_TIMEOUT='5')
+    yield job
+    job.await_saved(1)
+    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+    job.await_(lambda: job.count(AGAIN) == 1, 'the next start')
+    job.await_(job.nodes, 'a node')
+    time.sleep(site.random.uniform(0, 0.02))
+    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+    job.goes_on(2)
+
+
+def memory_ends(site, launcher):
+    """What the program decides ends the job, as with checkpoints on disk."""
+    for program, *codes in ('exit', 7), ('abort', *range(1, 256)):
+        job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/ends', program, '1'))
+        yield job
+        job.ends(codes if launcher != 'srun' else range(1, 256), 'ended with exit code')
+    job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/saves', 'memory', '400', '100', '0', '150'))
+    yield job
+    job.ends([139], AGAIN, r'ended by signal 11 .*, again at once, and nothing was saved in between')
+    job = in_memory(site, launcher, (f'{site.folder}/no-program',))
+    yield job
+    job.ends(range(1, 256), 'ended with exit code')
+
+
+def keeper_killed(site, launcher):
+    """The job goes on without a keeper, and at the next death from what others have: it has saved no more than once."""
+    job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/saves', 'memory', '6000', '2900'))
+    yield job
+    job.await_saved(1)
+    time.sleep(0.3)  # so that its images have copies
+    os.kill(min(job.keepers(2)), signal.SIGKILL)
+    job.await_(lambda: job.count('^ckrun: the keeper of images on host h2 is lost') == 1, "ckrun's line")
+    os.kill(min(job.nodes(1)), signal.SIGKILL)
+    job.await_(lambda: job.count(r'again from checkpoint [0-9]+ in memory \(1 of 5\)') == 1, 'the next start')
+    job.await_(lambda: job.count('again after round') == 1, 'the end of the restart')
+    require(len(job.keepers(2)) == 1, 'h2 has no new keeper')
+    job.goes_on(1)
+
+
+def keeper_needed(site, launcher):
+    """Images that nobody has."""
+    job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/saves', 'memory', '4000', SAVE_AT))
+    yield job
+    job.await_saved(1)
+    os.kill(min(job.keepers(2)), signal.SIGKILL)
+    before = job.saved()
+    job.await_saved(before + 4)
+    os.kill(min(job.nodes(1)), signal.SIGKILL)
+    job.ends([1], '^ckrun: the keeper of images on host h2 is lost',
+             r'^ckrun: the image of node 2 of checkpoint [0-9]+ in memory is lost with its host; the job is ended')
+
+
+def keeper_missed(site, launcher):
+    """No node dies, and the job does not need its keepers."""
+    job = in_memory(site, launcher, None)
+    yield job
+    job.await_saved(2)
+    os.kill(min(job.keepers(2)), signal.SIGKILL)
+    job.goes_on(0)
+    require(job.count('^ckrun: the keeper of images on host h2 is lost') == 1, 'ckrun does not say that the keeper is lost')
+
+
+def ckrun_killed(site, launcher):
+    """Nothing outlives ckrun."""
+    job = in_memory(site, launcher, None)
+    yield job
+    job.await_saved(1)
+    ckrun = [pid for pid in job.hosts.processes(1) if name_of(pid) == 'ckrun']
+    for pid in ckrun:
+        os.kill(pid, signal.SIGKILL)
+    job.process.wait(PATIENCE_S)
+    job.left_nothing()
 
 
 def restart(site, launcher):
@@ -357,9 +505,67 @@ def no_spare(site, launcher):
     job.ends([1], 'host h2 is lost, and the others have no room for its nodes')
 
 
-TRIALS = [restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
+def losing_memory(site, launcher, hosts, n_hosts):
+    """As `losing`."""
+    words = (f'{site.options.build}/tests/programs/saves', 'memory', '6000', SAVE_AT)
+    if launcher == 'srun':
+        return Job(site, launcher, words, hosts='', n=2, memory=True, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}'))
+    return Job(site, launcher, words, hosts=hosts, n=2, memory=True)
+
+
+def goes_on_elsewhere(job, host, times=1, last=True):
+    """A host has been lost, and the job goes on on this one."""
+    job.await_(lambda: job.count(AGAIN) == times, 'the next start')
+    require(job.count(r'is lost, and with it its host h\d; starting again without it, from checkpoint [0-9]+ in memory') == times,
+            'ckrun does not name the host')
+    job.await_(lambda: job.nodes(host), f'a node on h{host}')
+    if last:
+        job.goes_on(times)
+
+
+def memory_spare(site, launcher):
+    """A host is lost, and there is another. The images of its nodes are in their neighbour's memory."""
+    job = losing_memory(site, launcher, 'h1:1,h2:1,h3:1', 3)
+    yield job
+    lose(job, 2)
+    goes_on_elsewhere(job, 3)
+
+
+def memory_room(site, launcher):
+    """The hosts that are left have room."""
+    if launcher == 'srun':  # gives a job no more processors on a host than it has there
+        return
+    job = losing_memory(site, launcher, 'h1,h2', 2)
+    yield job
+    lose(job, 2)
+    goes_on_elsewhere(job, 1)
+
+
+def memory_first(site, launcher):
+    """The host of node 0 is lost."""
+    if launcher == 'srun':  # sorts the hosts, and ckrun is on the first
+        return
+    job = losing_memory(site, launcher, 'h2:1,h1:1,h3:1', 3)
+    yield job
+    lose(job, 2)
+    goes_on_elsewhere(job, 3)
+
+
+def memory_twice(site, launcher):
+    """Two hosts are lost, with a checkpoint between."""
+    job = losing_memory(site, launcher, 'h1:1,h2:1,h3:1,h4:1', 4)
+    yield job
+    lose(job, 2)
+    goes_on_elsewhere(job, 3, last=False)
+    before = job.saved()
+    job.await_saved(before + 2)
+    lose(job, 3)
+    goes_on_elsewhere(job, 4, times=2)
+
+
+TRIALS = [memory_kills, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
 # Each has hosts of its own: launchers remember a host that was lost.
-LOSSES = [spare, no_spare]
+LOSSES = [spare, no_spare, memory_spare, memory_room, memory_first, memory_twice]
 
 
 def run(site, trial, launcher):

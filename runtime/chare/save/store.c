@@ -224,13 +224,15 @@ void store_all_read(const struct node *node) { image_keeper_read(&store_of(node)
 
 bool store_mirrors(const struct node *node) { return store_of(node)->keeper.mirrors; }
 
-/* Node 0 has committed it, and commits no other before all have mirrored this one. */
+/* Node 0 has committed it, and commits no other before all have mirrored this one. Without a keeper
+ * there is no mirror, and the job goes on. */
 bool store_mirror(const struct node *node, uint64_t sequence, struct image_why *why)
 {
 	struct store *s = store_of(node);
 	const struct image_info *info = &s->memory.page->info[sequence % IMAGE_SLOTS];
 
-	return image_keeper_mirror(&s->keeper, sequence, node->job->node ? NULL : info, why);
+	return image_keeper_mirror(&s->keeper, sequence, node->job->node ? NULL : info, why) ||
+	       image_keeper_is_gone(&s->keeper);
 }
 
 void store_mirror_no_more(const struct node *node)
