@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/** Write pixels of red, green and blue as PNG. False: it cannot be written, or the program was built
- * without libpng; `why` says so. */
+/** Write pixels of red, green and blue as PNG. False: it cannot be written, or the program was
+ * built without libpng; `why` says so. */
 bool picture_write(const char *path, int width, int height, const unsigned char *rgb,
 		   const char **why);
 

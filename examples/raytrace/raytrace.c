@@ -8,9 +8,9 @@
  *
  * Shows   three ways to spread work whose size nobody knows. static: tiles stay where the array has
  *         put them. sync: they are balanced after each frame by what they took in the last ones
- *         (CkAtSync, CK_LB); that fits as the scene moves slowly. seeds: each tile of each frame is a
- *         chare of its own, which goes to a PE that has little to do (CK_PE_ANY), and is gone when
- *         it is done. With sync the job can be saved after each frame (CK_CHECKPOINT).
+ *         (CkAtSync, CK_LB); that fits as the scene moves slowly. seeds: each tile of each frame is
+ *         a chare of its own, which goes to a PE that has little to do (CK_PE_ANY), and is gone
+ *         when it is done. With sync the job can be saved after each frame (CK_CHECKPOINT).
  * Checks  every pixel of the last frame against one processor's.
  */
 #include <stdlib.h>
@@ -177,8 +177,8 @@ static void end(Main *self)
 	alone = CkWallTimer() - alone;
 	for (size_t i = 0; i < picture_bytes(); i++)
 		wrong += right[i] != self->picture[i];
-	CkPrintf("raytrace: %ld x %ld pixels in %ld tiles on %d PEs, %.1f ms a frame (one processor: %.1f ms): %s\n",
-		 width, height, n_tiles(), CkNumPes(), self->took * 1e3 / (double)frames, alone * 1e3,
+	CkPrintf("raytrace: %ld x %ld pixels in %ld tiles on %d PEs, %.1f ms a frame (one processor: "
+		 "%.1f ms): %s\n", width, height, n_tiles(), CkNumPes(), self->took * 1e3 / (double)frames, alone * 1e3,
 		 wrong ? "WRONG" : "checked");
 	if (wrong)
 		CkError("raytrace: %ld bytes differ from one processor's\n", wrong);

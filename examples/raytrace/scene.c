@@ -174,7 +174,8 @@ void scene_render(const struct scene *s, struct scene_part part, unsigned char *
 		w.balls[i] = ball_at(s, i);
 	for (int y = part.top; y < part.top + part.height; y++)
 		for (int x = part.left; x < part.left + part.width; x++) {
-			const struct vector to = { (x - 0.5 * s->width) / s->height, (0.42 * s->height - y) / s->height, 1.1 };
+			const struct vector to = { (x - 0.5 * s->width) / s->height,
+						   (0.42 * s->height - y) / s->height, 1.1 };
 			const struct vector c = trace(&w, (struct ray){ { 0, 1.2, 0 }, unit(to) });
 
 			*rgb++ = byte_of(c.x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scene.h: balls that mirror each other above a floor of squares. A ray that hits a ball goes on, so
- * parts of the picture take many times as long as others, and nobody knows before which.
+ * scene.h: balls that mirror each other above a floor of squares. A ray that hits a ball goes on,
+ * so parts of the picture take many times as long as others, and nobody knows before which.
  */
 #ifndef RAYTRACE_SCENE_H
 #define RAYTRACE_SCENE_H
