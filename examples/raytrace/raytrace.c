@@ -178,8 +178,8 @@ static void end(Main *self)
 	for (size_t i = 0; i < picture_bytes(); i++)
 		wrong += right[i] != self->picture[i];
 	CkPrintf("raytrace: %ld x %ld pixels in %ld tiles on %d PEs, %.1f ms a frame (one processor: "
-		 "%.1f ms): %s\n", width, height, n_tiles(), CkNumPes(), self->took * 1e3 / (double)frames, alone * 1e3,
-		 wrong ? "WRONG" : "checked");
+		 "%.1f ms): %s\n", width, height, n_tiles(), CkNumPes(),
+		 self->took * 1e3 / (double)frames, alone * 1e3, wrong ? "WRONG" : "checked");
 	if (wrong)
 		CkError("raytrace: %ld bytes differ from one processor's\n", wrong);
 	if (save)
