@@ -529,6 +529,7 @@ def memory_spare(site, launcher):
     yield job
     lose(job, 2)
     goes_on_elsewhere(job, 3)
+    rig.until(lambda: not job.keepers(2), 20, 'the end of the keeper that ckrun does not reach')
 
 
 def memory_room(site, launcher):
