@@ -5,20 +5,22 @@
 #include "../queue/inbox.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { SIGNALS = 4 };
 
-/* Written while no handler is installed, but for the atomics. A forked child may get a signal to
- * the process group. It has another pid. */
+/* What a handler reads is written before `n` counts it, and not changed while one is inside. A
+ * forked child may get a signal to the process group. It has another pid. */
 static struct {
 	struct pe *pe;        /* the first one */
 	pid_t process;
 	int sig[SIGNALS];     /* in the order of their bits; 0: none */
 	unsigned bit[SIGNALS];
-	int n;
+	atomic_int n;
+	atomic_int inside;    /* handlers that run */
 	atomic_uint came;
 	_Atomic(struct cmi_msg *) ready; /* NULL: not prepared yet, or under way */
 } door;
@@ -34,16 +36,26 @@ static void push_ready(void)
 
 /* Sequentially consistent, as in knock_prepare: either this finds the message that lies there, or
  * whoever lays it out finds the bit. */
+static void knock(int i)
+{
+	atomic_fetch_or_explicit(&door.came, 1u << door.bit[i], memory_order_seq_cst);
+	push_ready();
+}
+
+/* Sequentially consistent, as in knock_stop: either this finds that `n` is 0, or knock_stop finds
+ * this inside. Acquire of `n`, release of `inside`: what lies between is not seen outside. */
 static void on_knock(int sig, siginfo_t *info, void *context)
 {
 	const int kept = errno;
+	int n;
 
 	(void)info, (void)context;
-	for (int i = 0; i < door.n && getpid() == door.process; i++)
-		if (door.sig[i] == sig) {
-			atomic_fetch_or_explicit(&door.came, 1u << door.bit[i], memory_order_seq_cst);
-			push_ready();
-		}
+	atomic_fetch_add_explicit(&door.inside, 1, memory_order_seq_cst);
+	n = atomic_load_explicit(&door.n, memory_order_seq_cst);
+	for (int i = 0; i < n && getpid() == door.process; i++)
+		if (door.sig[i] == sig)
+			knock(i);
+	atomic_fetch_sub_explicit(&door.inside, 1, memory_order_release);
 	errno = kept;
 }
 
@@ -57,16 +69,19 @@ static bool is_default(int sig)
 bool knock_listen(struct pe *pe, int sig, unsigned bit)
 {
 	struct sigaction ours = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	/* Relaxed: only the first PE writes it. */
+	const int n = atomic_load_explicit(&door.n, memory_order_relaxed);
 
-	if (!uses_signals(pe->node) || door.n == SIGNALS || !is_default(sig))
+	if (!uses_signals(pe->node) || n == SIGNALS || !is_default(sig))
 		return false;
-	if (!door.n) {
+	if (!n) {
 		door.pe = pe;
 		door.process = getpid();
 		atomic_store_explicit(&door.came, 0, memory_order_relaxed); /* no handler yet */
 	}
-	door.sig[door.n] = sig;
-	door.bit[door.n++] = bit;
+	door.sig[n] = sig;
+	door.bit[n] = bit;
+	atomic_store_explicit(&door.n, n + 1, memory_order_release); /* pairs with on_knock */
 	ours.sa_sigaction = on_knock;
 	sigemptyset(&ours.sa_mask);
 	return !sigaction(sig, &ours, NULL);
@@ -77,11 +92,13 @@ static void knock_deaf(const struct node *node)
 {
 	struct sigaction now;
 
-	for (int i = 0; i < door.n; i++)
+	for (int i = 0; i < atomic_load_explicit(&door.n, memory_order_relaxed); i++)
 		if (!sigaction(door.sig[i], NULL, &now) && (now.sa_flags & SA_SIGINFO) &&
 		    now.sa_sigaction == on_knock)
 			signal(door.sig[i], node->cfg->guest ? SIG_DFL : SIG_IGN);
-	door.n = 0;
+	atomic_store_explicit(&door.n, 0, memory_order_seq_cst); /* pairs with on_knock */
+	while (atomic_load_explicit(&door.inside, memory_order_seq_cst))
+		sched_yield(); /* one runs on another thread */
 }
 
 /* Release: pairs with the acquire in push_ready. Sequentially consistent: see on_knock. */
@@ -89,7 +106,7 @@ void knock_prepare(struct pe *pe, struct cmi_msg *m)
 {
 	struct cmi_msg *older;
 
-	if (!door.n || door.pe != pe) {
+	if (!atomic_load_explicit(&door.n, memory_order_relaxed) || door.pe != pe) {
 		csd_msg_free(pe, m);
 		return;
 	}
