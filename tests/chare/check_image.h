@@ -24,9 +24,11 @@ static inline const struct ck_part *part_of(const struct pe *pe, int i)
 	return ck_node_of(pe->node)->parts[saved_parts[i]];
 }
 
-static inline size_t write_all(struct pe *pe, char *to, size_t room)
+/* Both passes have the same notes. */
+static inline size_t write_all(struct pe *pe, char *to, size_t room, struct image_notes *notes)
 {
-	struct image_out out = { image_add, to, room, 0, NULL };
+	struct image_out out = { .add = image_add, .copy = image_copy, .to = to, .room = room,
+				 .notes = notes };
 
 	for (int i = 0; i < SAVED_PARTS; i++)
 		part_of(pe, i)->save.write(pe, &out);
@@ -37,12 +39,16 @@ static inline size_t write_all(struct pe *pe, char *to, size_t room)
 static inline bool block_write(struct pe *pe)
 {
 	struct block *b = &blocks[pe->id];
+	struct image_notes notes = { 0 };
+	bool agree;
 
 	free(b->at);
-	b->bytes = write_all(pe, NULL, 0);
+	b->bytes = write_all(pe, NULL, 0, &notes);
 	b->at = aligned_alloc(16, b->bytes + 16);
 	memset(b->at, 0xee, b->bytes);
-	return write_all(pe, b->at, b->bytes) == b->bytes;
+	agree = write_all(pe, b->at, b->bytes, &notes) == b->bytes;
+	free(notes.n);
+	return agree;
 }
 
 static inline void blocks_forget(void)

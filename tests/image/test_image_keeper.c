@@ -150,9 +150,11 @@ static void its_memory_is_ours(void **state)
 
 static void nobody_listens(void **state)
 {
-	static const char *const names[] = { "@chard-test-nobody", "@", "", "x",
-		"@0123456789012345678901234567890123456789012345678901234567890123456789"
-		"0123456789012345678901234567890123456789" };
+	static const char *const names[] = {
+		"@chard-test-nobody", "@", "", "x",
+		("@0123456789012345678901234567890123456789012345678901234567890123456789"
+		 "0123456789012345678901234567890123456789"),
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
