@@ -20,7 +20,11 @@ real() { # what, hosts, options
 	shift 2
 	run "$ckrun" "$@" --hosts "$hosts" -n 4 --ppn 2 "$build/tests/programs/broadcast"
 	fact "$what: one job of 4 PEs" eval '[ $rc = 0 ] && [ "$(cat "$dir/out")" = "broadcast: 1800 calls on 4 PEs" ]'
-	run "$ckrun" "$@" --hosts "$hosts" -n 2 --env X="a b" --tag-output sh -c 'echo "$X $CK_PES"'
+	# mpiexec.hydra may write to a helper that has ended: a job this short sometimes kills it by SIGPIPE.
+	for _ in 1 2 3; do
+		run "$ckrun" "$@" --hosts "$hosts" -n 2 --env X="a b" --tag-output sh -c 'echo "$X $CK_PES"'
+		grep -q 'mpiexec.hydra .* signal 13' "$dir/err" || break
+	done
 	fact "$what: --env and --tag-output" eval '[ $rc = 0 ] && [ "$(sort "$dir/out" | grep -Ec "^\[?(1,)?[01](\]|:).*a b 1$")" = 2 ]'
 	run "$ckrun" "$@" --hosts "$hosts" -n 2 "$build/tests/programs/ends" exit 1
 	fact "$what: CkExit's code" [ $rc = 7 ]
