@@ -7,11 +7,11 @@
 build=$(cd "$1" && pwd) || exit 2
 ckrun=$build/bin/ckrun saves=$build/tests/programs/saves
 unset "${!PMI@}" "${!CK_@}"
-run() { rm -f "$dir/once"; outcome timeout -k 1 30 "$ckrun" "$@" </dev/null; }
+run() { rm -rf "$dir/once"; outcome timeout -k 1 30 "$ckrun" "$@" </dev/null; }
 says() { [ "$(grep -c '^ckrun: ' "$dir/err")" = "$2" ] && [ "$rc" = "$1" ] && grep -Eq -e "${3:-.}" "$dir/err"; }
 prints() { [ "$rc" = 0 ] && [ "$(cat "$dir/out")" = "$1" ]; }
 # A node of a shell that does something the first time, and something else later.
-once() { echo "if [ -e '$dir/once' ]; then $2; else : >'$dir/once'; $1; fi"; }
+once() { echo "if mkdir '$dir/once' 2>/dev/null; then $1; else $2; fi"; }
 
 # ---- deaths -----------------------------------------------------------------------------
 run --replace 2 sh -c 'echo x; kill -9 $$'
