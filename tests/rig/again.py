@@ -181,11 +181,10 @@ class Job:
 # ---- trials ----------------------------------------------------------------------------------------
 
 
-def kills(site, launcher):
-    """Random nodes at random moments. No node of an earlier start lives when the next one begins."""
-    words = (f'{site.options.build}/tests/programs/saves', site.dir, '4000', SAVE_AT)
-    job, n = Job(site, launcher, words, replace=site.options.kills), 0
-    yield job
+def kill_some(site, job):
+    """Kill random nodes at random moments. No node of an earlier start lives when the next one begins. Returns how many
+    were killed."""
+    n = 0
     job.await_saved(1)
     while job.process.poll() is None and n < site.options.kills:
         time.sleep(site.random.uniform(0, 0.3))
@@ -202,13 +201,11 @@ def kills(site, launcher):
         job.await_(lambda: job.count('again after round') == n, 'the end of the restart')
         require(not before.keys() & job.nodes().keys(), 'nodes of the earlier start are still there')
     require(n > 0, 'the job was too short')
-    job.goes_on(n)
+    return n
 
 
-def while_starting(site, launcher):
-    """A node dies before the nodes of the second start have met, or soon after."""
-    job = Job(site, launcher, CK_BOOT_TIMEOUT='5')
-    yield job
+def kill_twice(site, job):
+    """A node, and another before the nodes of the second start have met, or soon after."""
     job.await_saved(1)
     os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
     job.await_(lambda: job.count(AGAIN) == 1, 'the next start')
@@ -216,6 +213,30 @@ def while_starting(site, launcher):
     time.sleep(site.random.uniform(0, 0.02))
     os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
     job.goes_on(2)
+
+
+def kill_host(job):
+    """All nodes of a host together, that of PE 0 among them."""
+    job.await_saved(1)
+    for pid in job.nodes(1):
+        with contextlib.suppress(ProcessLookupError):  # the launcher is faster
+            os.kill(pid, signal.SIGKILL)
+    job.goes_on(1)
+
+
+def kills(site, launcher):
+    """Random nodes at random moments."""
+    words = (f'{site.options.build}/tests/programs/saves', site.dir, '4000', SAVE_AT)
+    job = Job(site, launcher, words, replace=site.options.kills)
+    yield job
+    job.goes_on(kill_some(site, job))
+
+
+def while_starting(site, launcher):
+    """A node dies before the nodes of the second start have met, or soon after."""
+    job = Job(site, launcher, CK_BOOT_TIMEOUT='5')
+    yield job
+    kill_twice(site, job)
 
 
 def in_memory(site, launcher, words, n=2, hosts='h1:2,h2:2', **more):
@@ -228,50 +249,25 @@ def in_memory(site, launcher, words, n=2, hosts='h1:2,h2:2', **more):
 def memory_kills(site, launcher):
     """As `kills`, with images in memory."""
     words = (f'{site.options.build}/tests/programs/saves', 'memory', '4000', SAVE_AT)
-    job, n = in_memory(site, launcher, words, replace=site.options.kills), 0
+    job = in_memory(site, launcher, words, replace=site.options.kills)
     yield job
-    job.await_saved(1)
-    while job.process.poll() is None and n < site.options.kills:
-        time.sleep(site.random.uniform(0, 0.3))
-        before = job.nodes()
-        # A node that is alone has not met the others: that it dies may look like a launcher that fails.
-        if len(before) < 4 or job.count('again after round') < n:
-            continue
-        try:
-            os.kill(site.random.choice(list(before)), signal.SIGKILL)
-        except ProcessLookupError:  # the job has ended just now
-            continue
-        n += 1
-        job.await_(lambda: job.count(AGAIN) == n, 'the next start')
-        job.await_(lambda: job.count('again after round') == n, 'the end of the restart')
-        require(not before.keys() & job.nodes().keys(), 'nodes of the earlier start are still there')
-    require(n > 0, 'the job was too short')
+    n = kill_some(site, job)
     require(job.count('starting again from checkpoint [0-9]+ in memory') == n, 'it did not go on from memory')
     job.goes_on(n)
 
 
 def memory_all_at_once(site, launcher):
-    """All nodes of a host together, that of PE 0 among them."""
+    """As `all_at_once`."""
     job = in_memory(site, launcher, None)
     yield job
-    job.await_saved(1)
-    for pid in job.nodes(1):
-        with contextlib.suppress(ProcessLookupError):  # the launcher is faster
-            os.kill(pid, signal.SIGKILL)
-    job.goes_on(1)
+    kill_host(job)
 
 
 def memory_while_starting(site, launcher):
-    """A node dies before the nodes of the second start have met, or soon after."""
+    """As `while_starting`."""
     job = in_memory(site, launcher, None, CK_BOOT_TIMEOUT='5')
     yield job
-    job.await_saved(1)
-    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
-    job.await_(lambda: job.count(AGAIN) == 1, 'the next start')
-    job.await_(job.nodes, 'a node')
-    time.sleep(site.random.uniform(0, 0.02))
-    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
-    job.goes_on(2)
+    kill_twice(site, job)
 
 
 def memory_ends(site, launcher):
@@ -362,11 +358,7 @@ def all_at_once(site, launcher):
     """All nodes of a host together, that of PE 0 among them."""
     job = Job(site, launcher)
     yield job
-    job.await_saved(1)
-    for pid in job.nodes(1):
-        with contextlib.suppress(ProcessLookupError):  # the launcher is faster
-            os.kill(pid, signal.SIGKILL)
-    job.goes_on(1)
+    kill_host(job)
 
 
 def crash(site, launcher):
@@ -476,13 +468,13 @@ def lose(job, i):
     job.hosts.cut(i)
 
 
-def losing(site, launcher, hosts, n_hosts):
+def losing(site, launcher, hosts, n_hosts, memory=False, rounds='20000'):
     """A job of two nodes that lasts longer than heartbeats need to find that a host is lost. Outside an allocation srun
     would have to wait until Slurm gives it another one."""
-    words = (f'{site.options.build}/tests/programs/saves', site.dir, '6000', SAVE_AT)
+    words = (f'{site.options.build}/tests/programs/saves', 'memory' if memory else site.dir, rounds, SAVE_AT)
     if launcher == 'srun':
-        return Job(site, launcher, words, hosts='', n=2, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}'))
-    return Job(site, launcher, words, hosts=hosts, n=2)
+        return Job(site, launcher, words, hosts='', n=2, memory=memory, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}'))
+    return Job(site, launcher, words, hosts=hosts, n=2, memory=memory)
 
 
 def spare(site, launcher):
@@ -505,14 +497,6 @@ def no_spare(site, launcher):
     job.ends([1], 'host h2 is lost, and the others have no room for its nodes')
 
 
-def losing_memory(site, launcher, hosts, n_hosts):
-    """As `losing`."""
-    words = (f'{site.options.build}/tests/programs/saves', 'memory', '6000', SAVE_AT)
-    if launcher == 'srun':
-        return Job(site, launcher, words, hosts='', n=2, memory=True, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}'))
-    return Job(site, launcher, words, hosts=hosts, n=2, memory=True)
-
-
 def goes_on_elsewhere(job, host, times=1, last=True):
     """A host has been lost, and the job goes on on this one."""
     job.await_(lambda: job.count(AGAIN) == times, 'the next start')
@@ -525,7 +509,7 @@ def goes_on_elsewhere(job, host, times=1, last=True):
 
 def memory_spare(site, launcher):
     """A host is lost, and there is another. The images of its nodes are in their neighbour's memory."""
-    job = losing_memory(site, launcher, 'h1:1,h2:1,h3:1', 3)
+    job = losing(site, launcher, 'h1:1,h2:1,h3:1', 3, memory=True)
     yield job
     lose(job, 2)
     goes_on_elsewhere(job, 3)
@@ -536,7 +520,7 @@ def memory_room(site, launcher):
     """The hosts that are left have room."""
     if launcher == 'srun':  # gives a job no more processors on a host than it has there
         return
-    job = losing_memory(site, launcher, 'h1,h2', 2)
+    job = losing(site, launcher, 'h1,h2', 2, memory=True)
     yield job
     lose(job, 2)
     goes_on_elsewhere(job, 1)
@@ -546,7 +530,7 @@ def memory_first(site, launcher):
     """The host of node 0 is lost."""
     if launcher == 'srun':  # sorts the hosts, and ckrun is on the first
         return
-    job = losing_memory(site, launcher, 'h2:1,h1:1,h3:1', 3)
+    job = losing(site, launcher, 'h2:1,h1:1,h3:1', 3, memory=True)
     yield job
     lose(job, 2)
     goes_on_elsewhere(job, 3)
@@ -554,7 +538,7 @@ def memory_first(site, launcher):
 
 def memory_twice(site, launcher):
     """Two hosts are lost, with a checkpoint between."""
-    job = losing_memory(site, launcher, 'h1:1,h2:1,h3:1,h4:1', 4)
+    job = losing(site, launcher, 'h1:1,h2:1,h3:1,h4:1', 4, memory=True, rounds='40000')
     yield job
     lose(job, 2)
     goes_on_elsewhere(job, 3, last=False)
