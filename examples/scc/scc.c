@@ -116,13 +116,20 @@ static int by_value(const void *a, const void *b)
 	return (p->value < q->value) - (p->value > q->value);
 }
 
-/* Of several words about a vertex only the largest. */
+/* The call that takes them to a part. */
+typedef void send_words(CProxyElement_Part to, int n, const struct word *w);
+
+static void sort(struct post *p)
+{
+	if (p->n)
+		qsort(p->w, (size_t)p->n, sizeof *p->w, by_vertex);
+}
+
+/* Sorted: of several words about a vertex only the largest. */
 static void keep_largest(struct post *p)
 {
 	int n = 0;
 
-	if (p->n)
-		qsort(p->w, (size_t)p->n, sizeof *p->w, by_vertex);
 	for (int i = 0; i < p->n; i++)
 		if (!n || p->w[n - 1].vertex != p->w[i].vertex)
 			p->w[n++] = p->w[i];
@@ -131,13 +138,11 @@ static void keep_largest(struct post *p)
 	p->n = n;
 }
 
-/* In one call for each part. */
-static void send(struct post *p, void (*call)(CProxyElement_Part to, int n, const struct word *w))
+/* Sorted: in one call for each part. */
+static void send_sorted(struct post *p, send_words *call)
 {
 	int from = 0;
 
-	if (p->n)
-		qsort(p->w, (size_t)p->n, sizeof *p->w, by_vertex);
 	while (from < p->n) {
 		const long part = part_of(p->w[from].vertex);
 		int to = from;
@@ -149,6 +154,12 @@ static void send(struct post *p, void (*call)(CProxyElement_Part to, int n, cons
 	}
 	free(p->w);
 	*p = (struct post){ 0 };
+}
+
+static void send(struct post *p, send_words *call)
+{
+	sort(p);
+	send_sorted(p, call);
 }
 
 static void push(Part *self, int v)
@@ -373,8 +384,9 @@ void Part_on_tellColors(Part *self)
 		tell_color(self, &p);
 	}
 	free(from);
+	sort(&p);
 	keep_largest(&p);
-	send(&p, Part_forward);
+	send_sorted(&p, Part_forward);
 }
 
 void Part_on_forward(Part *self, int n, const struct word *w)
