@@ -277,7 +277,7 @@ endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
-PUBLIC   := ck.h ckchannel.h cklb.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h ckchannel.h ckglobal.h cklb.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 # Where things go: as programs see it, and as this make writes it.

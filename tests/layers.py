@@ -50,14 +50,14 @@ ROOMS = {
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/rounds', 'wait/along',
                       'create', 'place/record', 'place/move', 'place/bulk', 'place',
                       'reduce', 'scan', 'settle', 'settle/completion', 'settle/fence', 'channel',
-                      'kinds', 'kinds/nodegroup', 'kinds/saved', 'section', 'buffers', 'observe', 'balance', 'stats', 'trace', 'save'],
+                      'kinds', 'kinds/nodegroup', 'kinds/saved', 'section', 'buffers', 'global', 'observe', 'balance', 'stats', 'trace', 'save'],
 }
 # Headers of a layer's folder that its rooms may include all the same: what users see.
 FACES = {
     'runtime/machine': ['cmi.h', 'machine_int.h', 'bind.h'],
     'runtime/scheduler': ['csd.h', 'cth.h', 'pe.h', 'node.h'],
     'runtime/direct': ['ckdirect.h'],
-    'runtime/chare': ['ck.h', 'ckchannel.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
+    'runtime/chare': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
 }
 
 # Folder: the headers of other folders that it may include, by name or by path. It may include its
@@ -83,9 +83,9 @@ INCLUDES = {
     'trace-reader': ['trace_format.h', 'one_line.h'],
     'image-reader': ['image_*.h', 'one_line.h'],
     'examples': ['ck.h'],
-    'examples/*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
+    'examples/*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
+    'bench': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', *SCHEDULER],
     'bench/grain': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'bench.h'],
     'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'parts.h', 'keys.h', 'bench/grain/*.h'],
@@ -93,7 +93,7 @@ INCLUDES = {
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
-    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
+    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],

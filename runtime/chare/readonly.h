@@ -5,7 +5,7 @@
 
 #include "core/core.h"
 
-enum { PART_READONLY = 33 };
+enum { PART_READONLY = 34 };
 extern const struct ck_part readonly_part;
 
 /** On PE 0, after the main chares' constructors: send the variables to all PEs. */

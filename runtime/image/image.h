@@ -39,6 +39,7 @@ enum image_kind {
 	IMAGE_QUIESCENCE,     /* callbacks of the program that wait for quiescence; of PE 0 */
 	IMAGE_ASKED,          /* callbacks of those who asked for the checkpoint; of PE 0 */
 	IMAGE_IDLE,           /* a [whenidle] entry that an object asked for [coll; index; flags: entry] */
+	IMAGE_SPREAD,         /* a PE's part of a spread [coll: its number] */
 	IMAGE_KINDS
 };
 

@@ -25,6 +25,7 @@ static const struct {
 	[IMAGE_DETECTOR] = { "completion detector", HAS_COLL },
 	[IMAGE_QUIESCENCE] = { "callbacks for quiescence", 0 },
 	[IMAGE_IDLE] = { "[whenidle] call", HAS_COLL | HAS_INDEX },
+	[IMAGE_SPREAD] = { "part of a spread", HAS_COLL },
 	[IMAGE_ASKED]      = { "callbacks for the checkpoint", 0 },
 };
 

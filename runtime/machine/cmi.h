@@ -200,6 +200,12 @@ uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes);
  * is not mapped here. */
 void *cmi_shared_at(const struct cmi_pe *w, int pe, uint64_t name);
 
+/** Show memory of cmi_message_memory to the other PEs of the host, those of this process included:
+ * one piece for each PE, written before. */
+void cmi_show(const struct cmi_pe *w, const void *p);
+/** What `pe` shows, here; NULL: nothing yet, or its memory is not mapped here. */
+void *cmi_shown(const struct cmi_pe *w, int pe);
+
 /** Called by the PE now and then: unbind it from a core that other programs use for much of the
  * time (bind.c). False: there is nothing more to check. */
 bool cmi_look_at_core(struct cmi_pe *w, uint64_t now_ns);

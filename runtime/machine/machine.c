@@ -375,6 +375,16 @@ void *cmi_shared_at(const struct cmi_pe *w, int pe, uint64_t name)
 	return share_at(w->m->share, w->m->job.node_of[pe], name);
 }
 
+void cmi_show(const struct cmi_pe *w, const void *p)
+{
+	share_show(w, p);
+}
+
+void *cmi_shown(const struct cmi_pe *w, int pe)
+{
+	return share_shown(w, pe);
+}
+
 void cmi_release(struct cmi_pe *w, struct cmi_msg *m)
 {
 	w->ops->release(w, m);

@@ -415,6 +415,10 @@ bool csd_queue_has(const struct pe *pe, csd_msg_test test, const void *arg);
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg);
 
+/** The thread has begun something that writes to its stack (n 1), which ends later (n -1). If the
+ * thread ends before, so does the job, with a line. */
+void csd_thread_owes(struct csd_thread *t, int n);
+
 /** For a report: the state of a suspended thread of this PE. The caller reports what it waits
  * for. */
 const uint64_t *csd_thread_tell(struct csd_thread *t);

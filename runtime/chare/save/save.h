@@ -36,7 +36,7 @@
 
 #include "../core/objects/state.h"
 
-enum { PART_SAVE = 32 };
+enum { PART_SAVE = 33 };
 extern const struct ck_part save_part;
 /** What CK_RESTART names; used when the node's restart.n_pes says that there is something. */
 extern const struct ck_restarter save_restarter;

@@ -131,8 +131,8 @@ static bool is_systems(const char *object)
 /* What ckci generates, and the functions of the public headers. */
 static bool is_generated(const char *file)
 {
-	static const char *const names[] = {"ck.h", "ckchannel.h", "ckgen.h", "ckdirect.h", "csd.h",
-					    "cth.h"};
+	static const char *const names[] = {"ck.h", "ckchannel.h", "ckglobal.h", "ckgen.h",
+					    "ckdirect.h", "csd.h", "cth.h"};
 
 	if (ends_with(file, ".def.h") || ends_with(file, ".decl.h"))
 		return true;

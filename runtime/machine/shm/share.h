@@ -86,6 +86,9 @@ const void *share_ptr(const struct share *s, uint64_t ref);
 bool share_fits(const struct share *s, uint64_t ref, size_t bytes);
 uint64_t share_name_of(const struct share *s, const void *p, size_t bytes);
 void *share_at(const struct share *s, int node, uint64_t name);
+/* Any PE, when the job is known. As cmi_show and cmi_shown. */
+void share_show(const struct cmi_pe *w, const void *p);
+void *share_shown(const struct cmi_pe *w, int pe);
 
 /* ---- messages: share.c ---------------------------------------------------------------------- */
 

@@ -43,6 +43,8 @@ struct share_line {
 	_Alignas(SHARE_LINE) atomic_bool sleeping;
 	atomic_int n_rings;                       /* that this PE reads, or soon will */
 	struct wake_door door;
+	/* Written by the PE itself: what it shows to the host's others (cmi_show); 0: nothing. */
+	_Atomic uint64_t shown;
 };
 
 struct share {

@@ -368,6 +368,29 @@ void *share_at(const struct share *s, int node, uint64_t name)
 	return share_msg_of(s, name);
 }
 
+/* release: pairs with the acquire of those who look, who then see what p points to. */
+void share_show(const struct cmi_pe *w, const void *p)
+{
+	const struct share *s = w->m->share;
+
+	atomic_store_explicit(&share_line_of(s, s->me, w->local)->shown, share_ref_of(s, p),
+			      memory_order_release);
+}
+
+void *share_shown(const struct cmi_pe *w, int pe)
+{
+	const struct share *s = w->m->share;
+	const struct cmi_job *j = &w->m->job;
+	const int node = j->node_of[pe];
+	uint64_t ref;
+
+	if (!share_reaches(s, node))
+		return NULL;
+	ref = atomic_load_explicit(&share_line_of(s, s->number[node], pe - j->first_pe[node])->shown,
+				   memory_order_acquire);
+	return ref ? share_msg_of(s, ref) : NULL;
+}
+
 const void *share_ptr(const struct share *s, uint64_t ref)
 {
 	return share_msg_of(s, ref);

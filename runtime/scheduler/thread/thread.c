@@ -63,6 +63,7 @@ struct csd_thread {
 	bool trimmed;                /* in a free list: only its upper end is kept */
 	bool told;                   /* a report has said what it waits for */
 	uint32_t n_private;          /* bytes of private variables */
+	int owes;                    /* csd_thread_owes */
 #if defined(__SANITIZE_ADDRESS__)
 	void *fake;                  /* its fake stack, while it does not run */
 	void *resumer_fake;
@@ -300,9 +301,16 @@ static void thread_main(struct transfer in)
 	t->resumer = in.from;
 	after_in(t, NULL);
 	t->fn(t->arg);
+	if (CSD_UNLIKELY(t->owes))
+		csd_abort(t->pe, "a thread ends while gets or puts of it are under way: call CkSync before");
 	t->state = THREAD_ENDED;
 	switch_out(t, true);
 	__builtin_unreachable();
+}
+
+void csd_thread_owes(struct csd_thread *t, int n)
+{
+	t->owes += n;
 }
 
 /* In place of up.swap_running, where somebody watches. */

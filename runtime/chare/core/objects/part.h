@@ -34,7 +34,7 @@ struct image_out;
 struct ck_obj;
 struct collection;
 
-enum { CK_PARTS = 34 };           /* numbers 0 .. CK_PARTS - 1 */
+enum { CK_PARTS = 35 };           /* numbers 0 .. CK_PARTS - 1 */
 
 /** A message handler. `apart`: its messages keep their order only among themselves
  * (csd_order_apart). `early`: they are handled before the readonly variables have come
