@@ -20,7 +20,8 @@
 #include "allkinds.decl.h"
 
 enum { ROUNDS = 4, MOST_ROUNDS = 100, LINES = 17, CUBE = 3, MAPPED = 11, WIDE = 4, TAGS = 6,
-       SYNCS = 7, RINGS = 10, LONES = 6, MORE = 2, ASK = 5, CACHE = 17, TABLE = 9,
+       SYNCS = 7, RINGS = 10, LONES = 6, MORE = 2, ASK = 5, CACHE = 17, TABLE = 9, CONSTANTS = 37,
+       TOTALS = 23,
        MOST_LONES = LONES + MOST_ROUNDS * MORE };
 
 struct Main {
@@ -30,12 +31,22 @@ struct Main {
 	bool lives[MOST_LONES];
 	CProxySection_Line thirds;
 	CkCompletion c;
+	CkSpread constants, totals; /* element i is of(i); what Lines add up, in structs */
+	uint64_t words[CONSTANTS + TOTALS];
 };
 struct Second { Sum s; Kept *kept; int here; };
 struct Branch { Sum s; int asked, n; double *v; int cache; };
 struct Shared { Sum s; };
 struct Lone { Sum s; int no; CkCallback told; };
-struct Line { Sum s; int asked, n; double *v; Kept *kept; CkCallback told; };
+struct Line {
+	Sum s;
+	int asked, n;
+	double *v;
+	Kept *kept;
+	CkCallback told;
+	CkGlobal at;              /* into the constants: saved as it is */
+	uint64_t got;
+};
 struct Cube { Sum s; };
 struct Grid { Sum s; };
 struct Mapped { Sum s; };
@@ -284,6 +295,29 @@ void Line_on_hit(Line *self, long by)
 	add(&self->s, by);
 }
 
+static uint64_t constant(int i) { return check_mix((uint64_t)i + 31); }
+
+/* A total is the second word of 3 words that lie together. */
+static CkGlobal total_at(CkSpread totals, uint64_t i)
+{
+	return CkGlobalAdd(CkSpreadAt(totals, i % TOTALS), 8);
+}
+
+void Line_on_touch(Line *self, CkSpread constants, CkSpread totals, long by)
+{
+	if (CkGlobalIsNull(self->at))
+		self->at = CkSpreadAt(constants, (uint64_t)Line_thisIndex(self) * 2);
+	CkAtomicGet(NULL, CK_ATOMIC_ADD, total_at(totals, (uint64_t)by), 8, check_mix((uint64_t)by), 0);
+	CkGet(&self->got, self->at, sizeof self->got);
+	CkSyncThen(Line_cb_got(Line_thisElement(self)));
+}
+
+void Line_on_got(Line *self)
+{
+	CHECK(self->got == constant(2 * Line_thisIndex(self)));
+	add(&self->s, (long)self->got);
+}
+
 void Line_on_go(Line *self, int to) { CkMigrateMe(self, to); }
 void Line_on_open(Line *self, int gate) { self->s.gate = gate; }
 void Line_on_late(Line *self, int no, long by) { (void)no, add(&self->s, by); }
@@ -391,6 +425,45 @@ static void make_readonlies(void)
 		table->v[i] = i * i;
 }
 
+static void make_spreads(void)
+{
+	CkSpreadNew(CONSTANTS, sizeof(uint64_t), 3, Main_cb_spread(mainProxy));
+	CkSpreadNew(TOTALS, 3 * sizeof(uint64_t), 0, Main_cb_spread(mainProxy));
+}
+
+/* In any order. */
+void Main_on_spread(Main *self, const CkReductionMsg *m)
+{
+	CkSpread s;
+
+	memcpy(&s, m + 1, sizeof s);
+	if (s.n == TOTALS) {
+		self->totals = s;
+		return;
+	}
+	self->constants = s;
+	for (int i = 0; i < CONSTANTS; i++) {
+		self->words[i] = constant(i);
+		CkPut(CkSpreadAt(s, (uint64_t)i), &self->words[i], sizeof(uint64_t));
+	}
+}
+
+static void ask_totals(Main *self)
+{
+	for (int i = 0; i < CONSTANTS + TOTALS; i++)
+		CkGet(&self->words[i], i < CONSTANTS ? CkSpreadAt(self->constants, (uint64_t)i) :
+		      total_at(self->totals, (uint64_t)(i - CONSTANTS)), sizeof(uint64_t));
+	CkSyncThen(Main_cb_totals(mainProxy));
+}
+
+void Main_on_totals(Main *self)
+{
+	for (int i = 0; i < CONSTANTS; i++)
+		CHECK(self->words[i] == constant(i));
+	for (int i = 0; i < TOTALS; i++)
+		add(&self->s, (long)self->words[CONSTANTS + i]);
+}
+
 void Main_on_new(Main *self, CkArgMsg *m)
 {
 	memset(self, 0, sizeof *self);
@@ -404,6 +477,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	make_arrays();
 	insert_all();
 	make_section(self);
+	make_spreads();
 	self->c = CkCompletionCreate();
 	CkStartQD(Main_cb_next(mainProxy));
 }
@@ -457,6 +531,8 @@ static void hit_others(const Main *self, long k)
 		if (self->lives[i])
 			Lone_hit(self->lones[i], k + i);
 	Line_poke_section(self->thirds, self->thirds, k);
+	for (int i = 0; i < LINES; i++)
+		Line_touch(Line_at(lines, i), self->constants, self->totals, k + i);
 }
 
 static void move_some(int round)
@@ -494,8 +570,9 @@ static void put_all(long k)
 		Ring_put(Ring_at(rings, i), k + i);
 }
 
-static void report_all(const Main *self)
+static void report_all(Main *self)
 {
+	ask_totals(self);
 	Second_report(second);
 	Branch_report_all(branches);
 	Shared_report_all(shared);

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "ckglobal.h"
+
 typedef struct Sum { unsigned long sum; int n, gate; } Sum;
 typedef struct Tag { int32_t level; int16_t x, y; uint8_t face, unused[3]; } Tag;
 typedef struct Far {
