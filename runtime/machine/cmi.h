@@ -237,6 +237,10 @@ size_t cmi_mem_bytes(struct cmi *m, const void *p);
 /** Whether p lies in memory that cmi_mem_alloc gives out. Any address is allowed. */
 bool cmi_mem_has(struct cmi *m, const void *p);
 
+/** The chunk of such memory that has p: *bytes_p bytes from the result on, all with one key; NULL:
+ * none. */
+const void *cmi_mem_chunk(struct cmi *m, const void *p, size_t *bytes_p);
+
 /** Make the key of [addr, addr + bytes). Memory of cmi_mem_alloc has its chunk's key. Other memory
  * is registered, until cmi_close, if some transport has RMA in hardware; otherwise the key is
  * empty. Any thread. */
@@ -292,6 +296,23 @@ bool cmi_put(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr, cons
  * Unsafe by design: bench/torn uses it to show that torn puts are caught. */
 bool cmi_put_naive(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr,
 		   const void *src, size_t bytes, struct cmi_op *op);
+
+/** Operations on attached memory of a PE for which cmi_has_rma is true: some transport may have
+ * RMA; `emulated`: there is a network, which does without if it must. Each returns the same as
+ * cmi_put.
+ *
+ * cmi_get reads `bytes` bytes to dst. cmi_write writes them, and is complete when they are there.
+ * cmi_atomic is one on 4 or 8 bytes, indivisible also for the processors of that host; *old gets
+ * the value before. */
+enum cmi_atomic { CMI_ADD, CMI_SWAP, CMI_COMPARE_SWAP };
+bool cmi_has_rma(const struct cmi_pe *w, int pe, bool emulated);
+bool cmi_get(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, void *dst, size_t bytes,
+	     struct cmi_op *op);
+bool cmi_write(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
+	       struct cmi_op *op);
+/** COMPARE_SWAP: `a` is what it compares with, `b` what it stores. */
+bool cmi_atomic(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, enum cmi_atomic what,
+		size_t bytes, uint64_t a, uint64_t b, void *old, struct cmi_op *op);
 
 /** Send head and bytes, straight from src, as one active message, for which the receiving PE calls
  * put_arrived. It keeps its order with cmi_send to the same PE. Returns the same as cmi_put. */

@@ -477,6 +477,42 @@ bool cmi_put_naive(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr
 	return w->ops->put_naive(body, body_addr, src, bytes, op);
 }
 
+/* Memory that the host's processes share is not attached by a network. */
+bool cmi_has_rma(const struct cmi_pe *w, int pe, bool emulated)
+{
+	return w->ops->has_rma && !share_reaches(w->m->share, w->m->job.node_of[pe]) &&
+	       (emulated || w->ops->has_rma(w->m));
+}
+
+static void op_begin(struct cmi_pe *w, struct cmi_remote *r, struct cmi_op *op)
+{
+	op->w = w;
+	op->pe = r->pe;
+	op->tail = r;
+	op->tail_addr = 0;
+}
+
+bool cmi_get(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, void *dst, size_t bytes,
+	     struct cmi_op *op)
+{
+	op_begin(w, r, op);
+	return w->ops->get(r, addr, dst, bytes, op);
+}
+
+bool cmi_write(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
+	       struct cmi_op *op)
+{
+	op_begin(w, r, op);
+	return w->ops->write(r, addr, src, bytes, op);
+}
+
+bool cmi_atomic(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, enum cmi_atomic what,
+		size_t bytes, uint64_t a, uint64_t b, void *old, struct cmi_op *op)
+{
+	op_begin(w, r, op);
+	return w->ops->atomic(r, addr, what, bytes, a, b, old, op);
+}
+
 bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op)
 {

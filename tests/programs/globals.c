@@ -429,7 +429,8 @@ void Main_on_filled(Main *self)
 void Main_on_done(Main *self)
 {
 	if (++self->n_done == 2) {
-		CkPrintf("globals: right\n");
+		CkPrintf("globals: right; to PE 1 by %s\n", CkGlobalPath(CkSpreadAt(
+			self->spreads[TABLE], 1 % (uint64_t)CkNumPes())));
 		CkExit(0);
 	}
 }

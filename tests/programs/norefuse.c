@@ -7,6 +7,7 @@
 #include "csd.h"
 #include "cth.h"
 #include "ckdirect.h"
+#include "ckglobal.h"
 
 #include <string.h>
 
@@ -20,13 +21,14 @@ struct Bare { int n; };
 struct Plain { int n; };
 
 enum row { TIMER, HOOK, THREAD, PLAIN_THREAD, CHANNEL, BUFFER, COMPLETION, SECTION, FENCE, FUNCTION,
-	   FUTURE, REDUCTION, SCAN, SYNC, LENT, CONDITION, CHARE, ARRAY, ROWS };
+	   FUTURE, REDUCTION, SCAN, SYNC, LENT, CONDITION, CHARE, ARRAY, MEMORY, STORED, STORES, ROWS };
 static const char *const names[ROWS] = {
 	[TIMER] = "timer", [HOOK] = "hook", [THREAD] = "thread", [PLAIN_THREAD] = "plain-thread",
 	[CHANNEL] = "channel", [BUFFER] = "buffer", [COMPLETION] = "completion", [SECTION] = "section",
 	[FENCE] = "fence", [FUNCTION] = "function", [FUTURE] = "future", [REDUCTION] = "reduction",
 	[SCAN] = "scan", [SYNC] = "sync", [LENT] = "lent",
-	[CONDITION] = "condition", [CHARE] = "chare", [ARRAY] = "array",
+	[CONDITION] = "condition", [CHARE] = "chare", [ARRAY] = "array", [MEMORY] = "memory",
+	[STORED] = "stored", [STORES] = "stores",
 };
 enum { CELLS = 6 };
 
@@ -41,6 +43,7 @@ static CProxySection_Cell section;
 static double row_of[4];
 static CProxy_Bare bare;
 static CProxy_Plain plains;
+static CkGlobal memory;
 
 /* ---- the main chare -------------------------------------------------------------------------- */
 
@@ -205,6 +208,15 @@ void Member_on_begin(Member *self, int row)
 	case ARRAY:
 		plains = Plain_ckNew(CkDims(CELLS));
 		break;
+	case MEMORY:
+		memory = CkGlobalAlloc(100);
+		break;
+	case STORED:
+		CkStore(CkGlobalOf(row_of), &row_of[1], sizeof row_of[1]);
+		break;
+	case STORES:
+		CkStoreSyncThen(sizeof row_of[1], Main_cb_over(mainProxy));
+		break;
 	default:
 		break;
 	}
@@ -267,6 +279,16 @@ void Member_on_end(Member *self, int row)
 		break;
 	case ARRAY:
 		Plain_end_all(plains);
+		break;
+	case MEMORY:
+		CkGlobalFree(memory);
+		Main_over(mainProxy);
+		break;
+	case STORED:
+		CkStoreSyncThen(sizeof row_of[1], Main_cb_over(mainProxy));
+		break;
+	case STORES:
+		CkStoreValue(CkGlobalOf(row_of), 1.5);
 		break;
 	default:
 		end_rest(row);

@@ -236,8 +236,11 @@ static void pieces_begin(struct pe *pe, uint32_t no)
 
 void far_get(struct pe *pe, int to, uint32_t set, void *dst, CkGlobal from, size_t bytes)
 {
-	const uint32_t no = op_new(pe, to, set, dst, from, bytes);
+	uint32_t no;
 
+	if (rma_get(pe, to, set, dst, from, bytes))
+		return;
+	no = op_new(pe, to, set, dst, from, bytes);
 	if (bytes > SMALL) {
 		pieces_begin(pe, no);
 		return;
@@ -252,6 +255,8 @@ void far_put(struct pe *pe, int to, uint32_t set, CkGlobal at, const void *src, 
 	struct ask *ask;
 	uint32_t no;
 
+	if (rma_put(pe, to, set, at, src, bytes))
+		return;
 	if (bytes <= SMALL) {
 		ask = ask_small(pe, to, bytes);
 		*ask = (struct ask){ .at = at, .no = set, .n = (uint32_t)bytes, .what = ASK_PUT };
@@ -267,10 +272,14 @@ void far_put(struct pe *pe, int to, uint32_t set, CkGlobal at, const void *src, 
 void far_atomic(struct pe *pe, int to, uint32_t set, void *old, int what, CkGlobal g, size_t bytes,
 		 uint64_t a, uint64_t b)
 {
-	const uint32_t no = op_new(pe, to, set, old, g, bytes);
 	const struct operands operands = { a, b };
-	struct ask *ask = ask_small(pe, to, sizeof operands);
+	struct ask *ask;
+	uint32_t no;
 
+	if (rma_atomic(pe, to, set, old, what, g, bytes, a, b))
+		return;
+	no = op_new(pe, to, set, old, g, bytes);
+	ask = ask_small(pe, to, sizeof operands);
 	op_at(pe, no)->asked = bytes;
 	*ask = (struct ask){ .at = g, .no = no, .n = (uint32_t)bytes, .what = ASK_ATOMIC,
 			     .atomic = (uint8_t)what };

@@ -7,7 +7,7 @@
 #include "stores.h"
 #include "../ckglobal.h"
 
-enum { H_ASK, H_TELL, H_FLUSH, H_SPREAD, H_PHASE, H_LOOK };
+enum { H_ASK, H_TELL, H_FLUSH, H_SPREAD, H_PHASE, H_LOOK, H_KEY, H_DONE };
 
 /** CkGlobal.of: what `at` is. From GLOBAL_SPREADS on it is the number of a spread, and `at` counts
  * the bytes of its elements. */
@@ -41,12 +41,21 @@ struct spread {
 	CkCallback done;          /* PE 0 */
 };
 
+/** CK_GLOBAL_PATH: how other processes are reached, where that is possible. */
+enum global_path { GLOBAL_MEMORY, GLOBAL_RMA, GLOBAL_MESSAGE, GLOBAL_FASTEST };
+
+/** A node's state. */
+struct global_node {
+	enum global_path path;
+};
+
 /** A PE's state. */
 struct global_pe {
 	struct spread **spreads;  /* ours: [n_spreads], by number */
 	uint32_t n_spreads;
 	struct far *far;        /* far.c's; NULL: nothing has been sent so far */
 	struct sets *sets;        /* sets.c's; NULL: nothing was under way so far */
+	struct rma *rma;          /* rma.c's; NULL: not needed so far */
 	struct heap *heap;        /* heap.c's; NULL: nothing was allocated so far */
 	struct stores stores;
 };
@@ -54,6 +63,20 @@ struct global_pe {
 static inline struct global_pe *global_of(const struct pe *pe)
 {
 	return ck_state(pe, PART_GLOBAL);
+}
+
+static inline enum global_path global_path(const struct pe *pe)
+{
+	return ((const struct global_node *)ck_node_state(pe->node, PART_GLOBAL))->path;
+}
+
+/** Whether load and store are not for memory of that PE, even where they reach it. In checked mode
+ * the PE that has the memory looks at each operation. */
+static inline bool is_far(const struct pe *pe, int whose)
+{
+	return whose != pe->id &&
+	       (pe->node->check || (!pe_is_here(pe, whose) && global_path(pe) != GLOBAL_MEMORY &&
+				    global_path(pe) != GLOBAL_FASTEST));
 }
 
 /* ---- reaching memory ------------------------------------------------------------------------- */
@@ -151,7 +174,7 @@ uint32_t set_alone(struct pe *pe);
 /** n operations of the set have ended. */
 void set_close(struct pe *pe, uint32_t set, uint32_t n);
 /** The thread goes on when all operations of the set have ended. */
-void set_wait(struct pe *pe, uint32_t set, const char *call);
+void set_wait(struct pe *pe, uint32_t set);
 /** Whether so many operations of a set are under way. */
 bool set_has(const struct pe *pe, uint32_t set, uint32_t n);
 /** Checked mode, and where the caller must wait: end the job outside threads. */
@@ -159,6 +182,19 @@ void check_thread(struct pe *pe, const char *call, const char *then);
 void sets_destroyed(struct pe *pe, struct ck_obj *obj);
 void sets_describe(struct pe *pe, struct csd_told *to);
 void sets_stop(struct pe *pe);
+
+/* ---- rma.c: operations that a network does by itself ----------------------------------------- */
+
+/* False: it does not reach the memory, or it is not known yet how; nothing has been done. */
+bool rma_get(struct pe *pe, int to, uint32_t set, void *dst, CkGlobal from, size_t bytes);
+bool rma_put(struct pe *pe, int to, uint32_t set, CkGlobal at, const void *src, size_t bytes);
+bool rma_atomic(struct pe *pe, int to, uint32_t set, void *old, int what, CkGlobal g, size_t bytes,
+		uint64_t a, uint64_t b);
+bool rma_reaches(struct pe *pe, int to, CkGlobal g);
+void key_arrived(struct pe *pe, struct cmi_msg *m);
+const char *key_misfit(struct pe *pe, const struct cmi_msg *m);
+void done_arrived(struct pe *pe, struct cmi_msg *m);
+void rma_stop(struct pe *pe);
 
 /* ---- far.c: operations by messages ----------------------------------------------------------- */
 

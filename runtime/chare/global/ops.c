@@ -128,13 +128,14 @@ static void check_raw(struct pe *pe, CkGlobal g)
 			  (unsigned)g.of);
 }
 
-/* In checked mode the PE that has the memory looks at each operation. */
 char *reach_raw(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
 {
 	check_raw(pe, g);
 	*pe_p = g.pe;
+	if (is_far(pe, g.pe))
+		return NULL;
 	if (pe->node->check)
-		return g.pe == pe->id ? own_memory(pe, g, bytes, "an operation", pe->id) : NULL;
+		return own_memory(pe, g, bytes, "an operation", pe->id);
 	if (g.of == GLOBAL_PLACE)
 		return cmi_shared_at(pe->wire, g.pe, g.at);
 	return pe_is_here(pe, g.pe) ? (char *)(uintptr_t)g.at : NULL;
@@ -191,7 +192,12 @@ void *CkGlobalLocal(CkGlobal g)
 
 const char *CkGlobalPath(CkGlobal g)
 {
-	return CkGlobalLocal(g) ? "load and store" : "messages";
+	struct pe *pe = ck_self();
+	int whose;
+
+	if (reach(pe, g, 1, &whose))
+		return "load and store";
+	return rma_reaches(pe, whose, g) ? "remote access" : "messages";
 }
 
 /* ---- split phase ----------------------------------------------------------------------------- */
@@ -279,7 +285,7 @@ void CkReadBytes(void *dst, CkGlobal from, size_t bytes)
 	}
 	set = set_alone(pe);
 	far_get(pe, whose, set, dst, from, bytes);
-	set_wait(pe, set, "CkRead");
+	set_wait(pe, set);
 }
 
 void CkWriteBytes(CkGlobal to, const void *src, size_t bytes)
@@ -297,7 +303,7 @@ void CkWriteBytes(CkGlobal to, const void *src, size_t bytes)
 	}
 	set = set_alone(pe);
 	far_put(pe, whose, set, to, src, bytes);
-	set_wait(pe, set, "CkWrite");
+	set_wait(pe, set);
 }
 
 uint64_t CkAtomic(int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
@@ -316,6 +322,6 @@ uint64_t CkAtomic(int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
 		return atomic_on(p, what, bytes, a, b);
 	set = set_alone(pe);
 	far_atomic(pe, whose, set, &old, what, g, bytes, a, b);
-	set_wait(pe, set, "CkAtomic");
+	set_wait(pe, set);
 	return old;
 }

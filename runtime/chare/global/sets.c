@@ -174,12 +174,13 @@ void check_thread(struct pe *pe, const char *call, const char *then)
 			  call, then);
 }
 
-/* Other code may awaken the thread before. */
-void set_wait(struct pe *pe, uint32_t no, const char *call)
+/* What a network did at once is over already. Other code may awaken the thread before. */
+void set_wait(struct pe *pe, uint32_t no)
 {
 	bool over = false;
 
-	(void)call;
+	if (!set_at(pe, no)->open)
+		return;
 	set_at(pe, no)->over = &over;
 	far_flush(pe);
 	while (!over)
@@ -195,7 +196,7 @@ void CkSync(void)
 	if (no || pe->node->check)
 		check_thread(pe, "CkSync", "CkSyncThen");
 	if (no)
-		set_wait(pe, no, "CkSync");
+		set_wait(pe, no);
 }
 
 void CkSyncThen(CkCallback cb)

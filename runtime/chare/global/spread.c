@@ -123,9 +123,12 @@ void spread_beyond(struct pe *pe, CkGlobal g, size_t bytes)
 
 	if (g.at < s->all)
 		at = spread_where(s, g.at, &whose);
-	if (g.at >= s->all || whose != pe->id || bytes <= s->part - at)
+	if (g.at >= s->all)
 		csd_abort(pe, "element %" PRId64 " of spread %u, which has %" PRIu64 " elements",
 			  (int64_t)g.at / (int64_t)s->shape.bytes, g.of, s->shape.n);
+	if (bytes <= s->part - at)
+		csd_abort(pe, "element %" PRIu64 " of spread %u is PE %d's, not that of PE %d",
+			  g.at / s->shape.bytes, g.of, whose, pe->id);
 	csd_abort(pe, "%zu bytes at element %" PRIu64 " of spread %u: PE %d has only %" PRIu64
 		  " from there", bytes, g.at / s->shape.bytes, g.of, whose, s->part - at);
 }
@@ -194,12 +197,11 @@ static void spread_free(struct pe *pe, struct spread *s)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-/* In checked mode the PE that has the memory looks at each operation. */
 static char *part_here(const struct pe *pe, const struct spread_shown *shown)
 {
 	const int whose = (int)shown->pe;
 
-	if (whose == pe->id || pe->node->check)
+	if (whose == pe->id || is_far(pe, whose))
 		return NULL;
 	if (pe_is_here(pe, whose))
 		return (char *)(uintptr_t)shown->address;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stores.c: counts of stores, and CkStoreSync. Stores of the host's PEs are noticed by looking at
- * their counts; nobody tells. So while somebody waits here, the PE looks whenever it is idle, and
- * once in each turn of its queue, by a message to itself, while it is not.
+ * their counts; nobody tells. So while somebody waits here, the PE looks once in each turn of its
+ * queue, by a message to itself, and whenever it is idle: without sleep for SPIN_NS, and then every
+ * LATER_MS, so that the watchdog can see that the job is at rest.
  */
 #include "global_int.h"
 #include "../core/describe.h"
@@ -11,6 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SPIN_NS = 10 * 1000 * 1000 };
+static const double LATER_MS = 0.2;
 
 static struct stores *stores_of(const struct pe *pe) { return &global_of(pe)->stores; }
 
@@ -118,6 +122,8 @@ void waiter_over(struct pe *pe, struct store_waiter *w)
 	free(w);
 }
 
+static void look_on(struct pe *pe);
+
 /* The first waiter is served first. */
 static void look(struct pe *pe)
 {
@@ -133,15 +139,6 @@ static void look(struct pe *pe)
 	}
 }
 
-static void look_on(struct pe *pe);
-
-/* CcdPROCESSOR_STILL_IDLE. */
-static void look_idle(void *arg)
-{
-	look(arg);
-	look_on(arg);
-}
-
 static void look_soon(struct pe *pe)
 {
 	struct stores *st = stores_of(pe);
@@ -155,10 +152,89 @@ static void look_soon(struct pe *pe)
 	csd_send(pe, pe->id, m);
 }
 
-/* CcdPROCESSOR_BEGIN_BUSY. */
+/* The watchdog does not take the timer for work. */
+static void look_timer(void *arg)
+{
+	struct pe *pe = arg;
+	struct stores *st = stores_of(pe);
+
+	csd_chatter_timer(pe, -1);
+	st->timed = false;
+	look(pe);
+	look_on(pe);
+}
+
+static void look_later(struct pe *pe)
+{
+	struct stores *st = stores_of(pe);
+
+	if (st->timed)
+		return;
+	st->timed = true;
+	csd_chatter_timer(pe, 1);
+	csd_timer(look_timer, pe, LATER_MS);
+}
+
+static void spin(struct pe *pe, bool on);
+
+/* CcdPROCESSOR_STILL_IDLE: the PE does not sleep. */
+static void look_idle(void *arg)
+{
+	struct pe *pe = arg;
+	struct stores *st = stores_of(pe);
+	const uint64_t now = csd_now_ns();
+
+	st->idle_ns = st->idle_ns ? st->idle_ns : now;
+	if (now - st->idle_ns > SPIN_NS)
+		spin(pe, false);
+	look(pe);
+	look_on(pe);
+}
+
+/* CcdPROCESSOR_BEGIN_BUSY. A message that came alone, such as the watchdog's, leaves the PE idle
+ * again. */
 static void look_busy(void *arg)
 {
-	look_soon(arg);
+	struct pe *pe = arg;
+
+	stores_of(pe)->idle_ns = 0;
+	spin(pe, true);
+	look(pe);
+	if (stores_of(pe)->first && csd_queue_length(pe, 2) > 1)
+		look_soon(pe);
+	look_on(pe);
+}
+
+static void spin(struct pe *pe, bool on)
+{
+	struct stores *st = stores_of(pe);
+
+	if (on == st->spins)
+		return;
+	st->spins = on;
+	if (on)
+		st->hooks[0] = csd_hook(CcdPROCESSOR_STILL_IDLE, look_idle, pe, true);
+	else
+		CcdCancelCallOnCondition(CcdPROCESSOR_STILL_IDLE, st->hooks[0]);
+}
+
+/* Look as long as somebody waits. */
+static void look_on(struct pe *pe)
+{
+	struct stores *st = stores_of(pe);
+
+	if (!st->first == !st->hooked) {
+		if (st->first && !st->spins)
+			look_later(pe);
+		return;
+	}
+	st->hooked = st->first;
+	st->idle_ns = 0;
+	spin(pe, st->hooked);
+	if (st->hooked)
+		st->hooks[1] = csd_hook(CcdPROCESSOR_BEGIN_BUSY, look_busy, pe, true);
+	else
+		CcdCancelCallOnCondition(CcdPROCESSOR_BEGIN_BUSY, st->hooks[1]);
 }
 
 void look_arrived(struct pe *pe, struct cmi_msg *m)
@@ -169,23 +245,6 @@ void look_arrived(struct pe *pe, struct cmi_msg *m)
 	if (stores_of(pe)->first && csd_queue_length(pe, 1))
 		look_soon(pe);
 	look_on(pe);
-}
-
-/* Look as long as somebody waits. */
-static void look_on(struct pe *pe)
-{
-	struct stores *st = stores_of(pe);
-
-	if (st->first && !st->hooked) {
-		st->hooks[0] = csd_hook(CcdPROCESSOR_STILL_IDLE, look_idle, pe, true);
-		st->hooks[1] = csd_hook(CcdPROCESSOR_BEGIN_BUSY, look_busy, pe, true);
-		st->hooked = true;
-		look_soon(pe);
-	} else if (!st->first && st->hooked) {
-		CcdCancelCallOnCondition(CcdPROCESSOR_STILL_IDLE, st->hooks[0]);
-		CcdCancelCallOnCondition(CcdPROCESSOR_BEGIN_BUSY, st->hooks[1]);
-		st->hooked = false;
-	}
 }
 
 static void waiter_add(struct pe *pe, struct store_waiter *w)
@@ -199,6 +258,8 @@ static void waiter_add(struct pe *pe, struct store_waiter *w)
 	st->last = w;
 	look(pe);
 	look_on(pe);
+	if (st->first)
+		look_soon(pe);
 }
 
 void CkStoreSync(size_t bytes)
@@ -270,7 +331,8 @@ void stores_refuse(struct pe *pe, struct csd_told *to)
 	const uint64_t left = all_here(pe) - st->taken;
 
 	if (st->first || st->waits)
-		csd_tell(to, NULL, "a callback waits for stores on PE %d", pe->id);
+		csd_tell(to, NULL, "%s waits for stores on PE %d",
+			 waiter_thing(pe, st->first ? st->first : st->waits).name, pe->id);
 	else if (left)
 		csd_tell(to, NULL, "%s been stored on PE %d that nobody has waited for (CkStoreSync, "
 			 "CkAllStoreSync)", csd_plural(left, "byte has", "bytes have").text, pe->id);

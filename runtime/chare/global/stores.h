@@ -50,8 +50,10 @@ struct stores {
 	uint64_t taken;           /* bytes that have been waited for */
 	struct store_waiter *first, *last;
 	int *near, n_near;        /* ours: the host's PEs; NULL: not looked for yet */
-	int hooks[2];             /* csd_hook, while somebody waits */
-	bool hooked, looks;       /* ... and whether a message to look again is queued */
+	int hooks[2];             /* csd_hook: on STILL_IDLE, BEGIN_BUSY */
+	bool spins, hooked;       /* ... which of them there are */
+	bool looks, timed;        /* a message, and a timer, to look again */
+	uint64_t idle_ns;         /* since when it has looked while the PE was idle; 0: not yet */
 
 	/* CkAllStoreSync, phases.c */
 	bool called;              /* this PE has called, and not all others */

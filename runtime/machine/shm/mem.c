@@ -204,6 +204,14 @@ bool cmi_mem_has(struct cmi *m, const void *p)
 	return mem_chunk_of(&m->arena, p) != NULL;
 }
 
+const void *cmi_mem_chunk(struct cmi *m, const void *p, size_t *bytes_p)
+{
+	const struct mem_chunk *c = mem_chunk_of(&m->arena, p);
+
+	*bytes_p = c ? c->bytes : 0;
+	return c ? c->base : NULL;
+}
+
 void cmi_mem_free(struct cmi *m, void *p)
 {
 	struct mem_arena *a = &m->arena;

@@ -130,6 +130,9 @@ static int set_options(const struct cmi *m, ucp_config_t *config)
 	 * which very large messages request themselves (ucx_am.c). */
 	if (!rc)
 		rc = set_option(config, "RNDV_THRESH", "inf");
+	/* Atomics of processors and of adapters on one place are not indivisible to each other. */
+	if (!rc)
+		rc = set_option(config, "ATOMIC_MODE", "cpu");
 	/* A fallback for deaths that the launcher does not notice; UCX's default is 20 s. */
 	if (!rc)
 		rc = set_option(config, "KEEPALIVE_INTERVAL", "1s");
@@ -144,7 +147,8 @@ static ucs_status_t context_open(const struct cmi *m, const ucp_config_t *config
 	const ucp_params_t params = {
 		.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
 			      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
-		.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP,
+		.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+			    UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP,
 		.mt_workers_shared = m->o.n_pes > 1,
 		.estimated_num_eps = (size_t)(m->job.n_pes - m->job.my_n_pes),
 	};
@@ -404,4 +408,8 @@ const struct cmi_ops ucx_ops = {
 	.remote_rma = ucx_remote_rma,
 	.put = ucx_put,
 	.put_naive = ucx_put_naive,
+	.has_rma = ucx_has_rma,
+	.get = ucx_get,
+	.write = ucx_write,
+	.atomic = ucx_atomic,
 };

@@ -15,6 +15,7 @@
 	call(am_data_release) \
 	call(am_recv_data_nbx) \
 	call(am_send_nbx) \
+	call(atomic_op_nbx) \
 	call(cleanup) \
 	call(config_modify) \
 	call(config_read) \
@@ -27,6 +28,7 @@
 	call(ep_flush_nbx) \
 	call(ep_print_info) \
 	call(ep_rkey_unpack) \
+	call(get_nbx) \
 	call(get_version_string) \
 	call(init_version) \
 	call(mem_map) \
@@ -66,6 +68,7 @@ int ucx_load(int node);
 #define ucp_am_data_release ucx_calls.am_data_release
 #define ucp_am_recv_data_nbx ucx_calls.am_recv_data_nbx
 #define ucp_am_send_nbx ucx_calls.am_send_nbx
+#define ucp_atomic_op_nbx ucx_calls.atomic_op_nbx
 #define ucp_cleanup ucx_calls.cleanup
 #define ucp_config_modify ucx_calls.config_modify
 #define ucp_config_read ucx_calls.config_read
@@ -78,6 +81,7 @@ int ucx_load(int node);
 #define ucp_ep_flush_nbx ucx_calls.ep_flush_nbx
 #define ucp_ep_print_info ucx_calls.ep_print_info
 #define ucp_ep_rkey_unpack ucx_calls.ep_rkey_unpack
+#define ucp_get_nbx ucx_calls.get_nbx
 #define ucp_get_version_string ucx_calls.get_version_string
 #define ucp_init_version ucx_calls.init_version
 #define ucp_mem_map ucx_calls.mem_map

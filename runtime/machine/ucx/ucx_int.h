@@ -181,6 +181,7 @@ void ucx_detach(struct cmi_pe *w, struct cmi_remote *r);
 void ucx_remotes_free(struct ucx_pe *w);
 void *ucx_remote_ptr(struct cmi_remote *r, uint64_t addr);
 bool ucx_remote_rma(const struct cmi_remote *r);
+bool ucx_has_rma(const struct cmi *m);
 
 /* ucx_put.c */
 
@@ -188,5 +189,10 @@ bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_
 	     struct cmi_op *op);
 bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
 		   struct cmi_op *op);
+bool ucx_write(struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
+	       struct cmi_op *op);
+bool ucx_get(struct cmi_remote *r, uint64_t addr, void *dst, size_t bytes, struct cmi_op *op);
+bool ucx_atomic(struct cmi_remote *r, uint64_t addr, enum cmi_atomic what, size_t bytes, uint64_t a,
+		uint64_t b, void *old, struct cmi_op *op);
 
 #endif

@@ -274,6 +274,11 @@ void *ucx_remote_ptr(struct cmi_remote *remote, uint64_t addr)
 	return ucp_rkey_ptr(r->rkey, addr, &p) == UCS_OK ? p : NULL;
 }
 
+bool ucx_has_rma(const struct cmi *m)
+{
+	return ((const struct ucx *)m->back)->true_rma;
+}
+
 bool ucx_remote_rma(const struct cmi_remote *remote)
 {
 	return ((const struct ucx_remote *)remote)->e->rma;

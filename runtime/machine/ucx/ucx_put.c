@@ -16,6 +16,8 @@
  */
 #include "ucx_int.h"
 
+#include <string.h>
+
 /* ---- the word ----------------------------------------------------------------------- */
 
 static ucp_request_param_t param_of(ucp_send_nbx_callback_t cb, void *arg)
@@ -57,6 +59,12 @@ static void all_written(void *request, ucs_status_t status, void *arg)
 		op->done(op);
 }
 
+/* A put without a word, ucx_write. */
+static bool has_no_word(const struct cmi_op *op)
+{
+	return !op->tail_addr;
+}
+
 /** Write the word that the reader polls, with one store and exactly once. If the memory is mapped
  * here, UCX would write it by memcpy, and glibc's memcpy stores a block of 8 bytes twice: a writer
  * preempted between the two would restore the word after the reader has re-armed it. A network
@@ -68,6 +76,8 @@ static bool store_word(struct cmi_op *op)
 	const ucp_request_param_t param = param_of(all_written, op);
 	void *p;
 
+	if (has_no_word(op))
+		return true;
 	if (ucp_rkey_ptr(tail->rkey, op->tail_addr, &p) != UCS_OK)
 		return step_over(tail->e, ucp_put_nbx(tail->e->ep, &op->word, sizeof op->word,
 						      op->tail_addr, tail->rkey, &param));
@@ -175,6 +185,43 @@ bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_
 		return store_word(op);
 	return step_over(r->e, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey, &param)) &&
 	       after_body(op);
+}
+
+/* The word's way without the word: it is complete when the flush is. */
+bool ucx_write(struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
+	       struct cmi_op *op)
+{
+	return ucx_put(r, addr, src, bytes, op);
+}
+
+bool ucx_get(struct cmi_remote *remote, uint64_t addr, void *dst, size_t bytes, struct cmi_op *op)
+{
+	const struct ucx_remote *r = (const struct ucx_remote *)remote;
+	const ucp_request_param_t param = param_of(all_written, op);
+
+	ucx_batch_send(r->e);
+	return step_over(r->e, ucp_get_nbx(r->e->ep, dst, bytes, addr, r->rkey, &param));
+}
+
+/* What is compared or added must stay until the operation is complete: op->word. UCX takes what a
+ * compare-and-swap stores from where the old value comes. */
+bool ucx_atomic(struct cmi_remote *remote, uint64_t addr, enum cmi_atomic what, size_t bytes,
+		uint64_t a, uint64_t b, void *old, struct cmi_op *op)
+{
+	static const ucp_atomic_op_t ops[] = { [CMI_ADD] = UCP_ATOMIC_OP_ADD,
+					       [CMI_SWAP] = UCP_ATOMIC_OP_SWAP,
+					       [CMI_COMPARE_SWAP] = UCP_ATOMIC_OP_CSWAP };
+	const struct ucx_remote *r = (const struct ucx_remote *)remote;
+	ucp_request_param_t param = param_of(all_written, op);
+
+	param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+	param.datatype = ucp_dt_make_contig(bytes);
+	param.reply_buffer = old;
+	op->word = a;
+	memcpy(old, &b, bytes);
+	ucx_batch_send(r->e);
+	return step_over(r->e, ucp_atomic_op_nbx(r->e->ep, ops[what], &op->word, 1, addr, r->rkey,
+						 &param));
 }
 
 bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
