@@ -21,7 +21,7 @@
 
 #include "globals.decl.h"
 
-enum { COUNTERS, TICKETS, CLAIMS, INBOX, BULK, TABLE, SPREADS };
+enum { COUNTERS, TICKETS, CLAIMS, INBOX, BULK, TABLE, MARKS, SPREADS };
 enum { EACH = 16, TAKES = 20, PER_PHASE = 6, BULK_MOST = 2 << 20, N_ROVERS = 9 };
 
 struct Main { CkSpread spreads[SPREADS + 1]; int n_made, n_done; uint64_t *table; };
@@ -33,8 +33,8 @@ struct Hand {
 	int bumps, phases_left, phase;
 };
 struct Rover {
-	CkSpread table;
-	uint64_t got[8], at[8], random;
+	CkSpread table, marks;
+	uint64_t got[8], at[8], random, mark, marked;
 	int left, n;
 };
 
@@ -189,8 +189,10 @@ static void check_letters(Hand *self, int phase)
 		}
 }
 
-static void letters(Hand *self, int phase)
+static void letters(Hand *self)
 {
+	const int phase = self->phase++;
+
 	send_letters(self, phase);
 	CkAllStoreSync();
 	check_letters(self, phase);
@@ -222,14 +224,15 @@ static void neighbours(Hand *self, int round)
 
 static unsigned char byte_of(uint64_t key, size_t i)
 {
-	return (unsigned char)(key + i * 131 + (i >> 8));
+	return (unsigned char)(key + i * 131 + (i >> 8) + (i >> 16) * 7);
 }
 
 /* Each PE has the block of another one of BULK for itself. */
 static void pieces(Hand *self, int round)
 {
-	const uint64_t whose = (uint64_t)(CkMyPe() + round) % (uint64_t)CkNumPes();
-	const size_t n = 1 + (size_t)below(&self->random, below(&self->random, 4) ? 5000 : BULK_MOST);
+	const uint64_t whose = (uint64_t)(CkMyPe() + 1 + round) % (uint64_t)CkNumPes();
+	const size_t most = !round ? BULK_MOST / 4 : below(&self->random, 4) ? 5000 : BULK_MOST;
+	const size_t n = (round ? 1 : BULK_MOST / 2) + (size_t)below(&self->random, most);
 	const uint64_t at = below(&self->random, BULK_MOST - n + 1);
 	const CkGlobal g = CkSpreadAt(self->s[BULK], whose * BULK_MOST + at);
 	unsigned char *out = malloc(n), *in = malloc(n);
@@ -292,7 +295,8 @@ void Hand_on_run(Hand *self, int n, const CkSpread *spreads)
 		write_some(self);
 		read_some(self);
 		take_tickets(self);
-		letters(self, round);
+		for (int i = 0; i < 4; i++)
+			letters(self);
 		pieces(self, round);
 		/* A remote procedure at whoever has some place. */
 		Hand_bump(Hand_at(hands, CkGlobalPe(CkSpreadAt(self->s[COUNTERS], counter_of(CkMyPe(), 0)))), 1);
@@ -307,7 +311,6 @@ void Hand_on_run(Hand *self, int n, const CkSpread *spreads)
 	more = CkSpreadAlloc(10, 24, 3);
 	CkWriteBytes(CkSpreadAt(more, 9), "a text of 24 bytes.....", 24);
 	CkSpreadFree(more);
-	self->phase = rounds;
 	self->phases_left = 3;
 	Hand_rest(Hand_at(hands, CkMyPe()));
 }
@@ -341,23 +344,42 @@ void Rover_pup(pup_er p, Rover *self) { pup_bytes(p, self, sizeof *self); }
 void Rover_on_arrived(Rover *self) { (void)self; }
 void Rover_on_new(Rover *self) { self->random = seed ^ (uint64_t)Rover_thisIndex(self) << 32; }
 
-/* Element i of the rovers' table has check_mix(i). */
-void Rover_on_begin(Rover *self, CkSpread table)
+static void mark(Rover *self)
+{
+	const CkGlobal mine = CkSpreadAt(self->marks, (uint64_t)Rover_thisIndex(self));
+
+	if (self->left % 2)
+		CkGet(&self->marked, mine, sizeof self->marked);
+	else
+		CkPut(mine, &self->mark, sizeof self->mark);
+}
+
+static void wait_for_all(Rover *self)
+{
+	CkSyncThen(Rover_cb_synced(Rover_at(rovers, Rover_thisIndex(self))));
+}
+
+/* Element i of the rovers' table has check_mix(i). At first each only puts: puts of several
+ * elements follow each other. */
+void Rover_on_begin(Rover *self, CkSpread table, CkSpread marks)
 {
 	self->table = table;
+	self->marks = marks;
 	self->left = 4 * rounds;
-	Rover_on_step(self);
+	mark(self);
+	wait_for_all(self);
 }
 
 void Rover_on_step(Rover *self)
 {
+	mark(self);
 	self->n = 1 + (int)below(&self->random, 8);
 	for (int i = 0; i < self->n; i++) {
 		self->at[i] = below(&self->random, self->table.n);
 		self->got[i] = 0;
 		CkGet(&self->got[i], CkSpreadAt(self->table, self->at[i]), 8);
 	}
-	CkSyncThen(Rover_cb_synced(Rover_at(rovers, Rover_thisIndex(self))));
+	wait_for_all(self);
 	if (below(&self->random, 2))
 		CkMigrateMe(self, (int)below(&self->random, (uint64_t)CkNumPes()));
 }
@@ -366,6 +388,8 @@ void Rover_on_synced(Rover *self)
 {
 	for (int i = 0; i < self->n; i++)
 		CHECK(self->got[i] == check_mix(self->at[i]));
+	if (self->left % 2)
+		CHECK(self->marked == self->mark++);
 	if (--self->left)
 		Rover_on_step(self);
 	else
@@ -380,7 +404,7 @@ static void make_next(Main *self)
 	const struct { uint64_t n, bytes, block; } of[SPREADS + 1] = {
 		[COUNTERS] = { n * EACH, 8, 1 }, [TICKETS] = { 3, 8, 2 }, [CLAIMS] = { claims, 8, 3 },
 		[INBOX] = { n * 3 * n * PER_PHASE, 8, 0 }, [BULK] = { n * BULK_MOST, 1, 0 },
-		[TABLE] = { n, sizeof(CkGlobal), 1 }, [SPREADS] = { 999, 8, 7 },
+		[TABLE] = { n, sizeof(CkGlobal), 1 }, [MARKS] = { N_ROVERS, 8, 2 }, [SPREADS] = { 999, 8, 7 },
 	};
 
 	CkSpreadNew(of[self->n_made].n, of[self->n_made].bytes, of[self->n_made].block,
@@ -422,7 +446,7 @@ void Main_on_made(Main *self, const CkReductionMsg *m)
 void Main_on_filled(Main *self)
 {
 	free(self->table);
-	Rover_begin_all(rovers, self->spreads[SPREADS]);
+	Rover_begin_all(rovers, self->spreads[SPREADS], self->spreads[MARKS]);
 	Hand_run_all(hands, SPREADS, self->spreads);
 }
 

@@ -52,7 +52,7 @@ void Side_on_go(Side *self, int what, CkSpread s, CkGlobal there)
 	case DAMAGED: get(self, (CkGlobal){ 1000, 2, 64 }); break;
 	case BEHIND: get(self, CkSpreadAt(s, s.n)); break;
 	case BEFORE: get(self, CkGlobalAdd(CkSpreadAt(s, 0), -8)); break;
-	case PART: CkPut(CkSpreadAt(s, 9), self, 1000); break;
+	case PART: CkPut(CkSpreadAt(s, 9), names, 16); break;
 	case FREED: get(self, CkSpreadAt(s, 0)); break;
 	case NEVER: get(self, CkSpreadAt((CkSpread){ 77, 8, 10 }, 0)); break;
 	case SYNC: get(self, there); CkSync(); break;

@@ -25,7 +25,8 @@ PROGRAMS = {
     'allkinds': (['0', '60'], {}),
     'allkinds-disk': (['0', '60'], {'CK_CHECKPOINT': 'DIR,3ms'}),
 }
-REFUSED = (' already', 'the job has ended', 'no job ', 'just now')
+# The last one: all PEs but one have run a [whenidle] entry of allkinds, and contributed.
+REFUSED = (' already', 'the job has ended', 'no job ', 'just now', 'to Main::rested) waits for')
 
 
 def command(a, folder):

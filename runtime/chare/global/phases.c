@@ -187,7 +187,6 @@ static void call(struct pe *pe, struct store_waiter *w, const char *name)
 		csd_abort(pe, "%s: PE %d has called it already, and phase %llu is not over: it is called "
 			  "once on each PE in each phase", name, pe->id,
 			  (unsigned long long)st->phase - 1);
-	far_flush(pe);
 	st->called = true;
 	st->waits = w;
 	for (uint32_t i = 0; far && i < n_pes; i++)
@@ -204,6 +203,7 @@ void CkAllStoreSync(void)
 
 	check_thread(pe, "CkAllStoreSync", "CkAllStoreSyncThen");
 	call(pe, &w, "CkAllStoreSync");
+	far_flush(pe);
 	while (!w.over)
 		CthSuspend();
 }

@@ -215,7 +215,6 @@ void CkSyncThen(CkCallback cb)
 	for (at = &set_at(pe, no)->thens; *at; at = &(*at)->next)
 		;
 	*at = t;
-	far_flush(pe);
 }
 
 /* ---- elements that end, reports, the end ----------------------------------------------------- */

@@ -284,7 +284,6 @@ void CkStoreSyncThen(size_t bytes, CkCallback cb)
 {
 	struct pe *pe = ck_self();
 
-	far_flush(pe);
 	waiter_add(pe, waiter_then(cb, bytes, "CkStoreSyncThen"));
 }
 
