@@ -4,7 +4,7 @@ same other parts."""
 
 import random
 
-from parts import (Asks, Bodies, Calls, Clock, Counted, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths,
+from parts import (Asks, Bodies, Calls, Clock, Counted, Destroys, Detectors, Fences, Globals, Inserts, Moves, Named, Quiets, Raw, Rebirths,
                    Reducing, Reductions, Scans, SectionSums, Syncs, Threads, Transfers, Whens)
 from program import Coll, Program
 
@@ -16,10 +16,25 @@ NOTES = 9000      # about as many in a run
 def draw(seed, run=0):
     """The program of a seed, with the environment of one of its runs, and what becomes of that."""
     p = alive(seed, run)
+    global_pointers(random.Random(f'{seed}/globals'), p, random.Random(f'{seed}/globals/{run}'))
     p.saved = random.Random(f'{seed}/saved').random() < 0.6 and not any(isinstance(x, Raw) for x in p.parts)
     if p.saved:
         survive(random.Random(f'{seed}/survive/{run}'), p)
     return p
+
+
+def global_pointers(r, p, e):
+    """Beside all else, so that it does not change what is drawn otherwise. An element that ends with some under way ends the job,
+    and a new one has no spread."""
+    ends = {getattr(x, 'to', x.on) for x in p.parts if isinstance(x, (Destroys, Inserts))} | {x.on for x in p.parts if isinstance(x, Rebirths)}
+    may = [c.number for c in p.colls if c.kind in ('array', 'group') and not c.demanded and c.number not in ends]
+    if may and r.random() < 0.4:
+        fields = timing(r, p)
+        if fields.setdefault('on', r.choice(may)) not in may:
+            fields |= {'on': r.choice(may), 'hook': None}
+        p.parts.append(Globals(1 + max(x.number for x in p.parts), block=r.choice((0, 1, 2)), **fields))
+        if e.random() < 0.5:
+            p.env['CK_GLOBAL_PATH'] = e.choice(('message', 'message', 'rma'))
 
 
 def survive(r, p):

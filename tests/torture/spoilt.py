@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 import execute
 import promises
-from parts import Calls, Clock, Counted, Detectors, Moves, Named, Quiets, Rebirths, Reductions, SectionSums, Transfers
+from parts import Calls, Clock, Counted, Detectors, Globals, Moves, Named, Quiets, Rebirths, Reductions, SectionSums, Transfers
 from program import Coll, Program
 
 
@@ -79,6 +79,7 @@ CASES = (
     ('get of buffers', Transfers(1, 1, 1), 'RESULT', (drop, double, other('flags'))),
     ('get of buffers, the source', Transfers(1, 1, 1), 'WENT_ON', (drop, double)),
     ('put of buffers', Transfers(1, 1, 1, put=True, rdma=3), 'RESULT', (drop, double, other('flags'))),
+    ('global pointers', Globals(1, 1), 'RESULT', (drop, double, other('flags'))),
     ('nocopy', Calls(1, 1, 1, way='nocopy', sizes=(200,)), 'WENT_ON', (drop, double)),
     ('nocopy, the receiver', Calls(1, 1, 1, way='nocopy', sizes=(200,)), 'GOT', (drop, double, other('flags'))),
     ('[count]', Counted(1, 1), 'GOT', (drop, double, other('flags'))),

@@ -9,6 +9,7 @@ from .counted import Counted
 from .destroys import Destroys
 from .detectors import Detectors
 from .fences import Fences
+from .globals import Globals
 from .inserts import Inserts
 from .moves import Moves
 from .named import Named
@@ -25,5 +26,5 @@ from .transfers import Transfers
 from .whens import Whens
 
 CLASSES = {c.__name__: c for c in (
-    Asks, Bodies, Calls, Clock, Counted, Destroys, Detectors, Fences, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions,
+    Asks, Bodies, Calls, Clock, Counted, Destroys, Detectors, Fences, Globals, Inserts, Moves, Named, Quiets, Raw, Rebirths, Reducing, Reductions,
     Scans, SectionSums, Syncs, Threads, Transfers, Whens)}
