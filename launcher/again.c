@@ -13,6 +13,10 @@
  * A host from which no sign of life comes is left out of the next line, if the others have room.
  * The launcher waits for it, perhaps for ever (mpirun), so ckrun ends the launcher then; the other
  * nodes have ended by themselves.
+ *
+ * So it is if the nodes do not meet: those that live end by themselves when they have waited for
+ * CK_BOOT_TIMEOUT. But Open MPI's mpirun 4.1, or its helper on another host, waits for ever for a
+ * lock of its own (PMIx 4.2) after a node was killed while it connected.
  */
 #include "launch.h"
 #include "keeper/keeper_choose.h"
@@ -34,6 +38,7 @@ enum {
 	ENDS_MS = 1500,       /* in which a launcher may notice itself that it has lost a host */
 	KILL_MS = 3000,       /* and then end, when it is told to */
 	UNMET_MOST = 3,       /* starts in a row in which the nodes may fail to meet */
+	MEET_BOUNDS = 2,      /* CK_BOOT_TIMEOUT is for one meeting of several, the first is the longest */
 	HOST = 256,
 };
 
@@ -45,12 +50,14 @@ struct launch_again {
 	char **lost;                 /* the hosts that are left out: n_lost names */
 	int n_lost;
 	int64_t look_ms;             /* the time of the next look at the note */
-	int64_t lost_ms;             /* when a host was noted lost; 0: none, since this start */
+	int64_t came_ms;             /* when a node was seen to have come; 0: not yet, since this start */
+	bool late;                   /* the nodes have not met in time */
+	int64_t end_ms;              /* from when on the launcher is told to end; 0: it ends by itself */
 	int n_unmet;                 /* starts in a row in which the nodes have not met */
-	int told;                    /* the signal that has been sent to the launcher because of it; 0 */
+	int told;                    /* the signal that has been sent to the launcher; 0 */
 	/* With keepers there are no folders; they hand on what is noted since this start. */
 	struct launch_keepers *keepers; /* NULL: checkpoints are on disk */
-	bool met;
+	bool came, met;
 	char noted[512];             /* "": nothing */
 	char lost_host[HOST];        /* ""; or the host of a note of a lost one */
 	uint64_t newest;             /* checkpoint that any keeper has known of */
@@ -138,6 +145,13 @@ static char *note_path(const struct launch_again *a, const char *behind, char *p
 	return path;
 }
 
+static bool has_come(const struct launch_again *a)
+{
+	char path[sizeof(a->notes) + 16];
+
+	return a->keepers ? a->came : access(note_path(a, ".came", path, sizeof(path)), F_OK) == 0;
+}
+
 static bool have_met(const struct launch_again *a)
 {
 	char path[sizeof(a->notes) + 16];
@@ -176,11 +190,12 @@ static void remove_notes(struct launch_again *a)
 {
 	char path[sizeof(a->notes) + 16];
 
-	a->met = false;
+	a->came = a->met = false;
 	a->noted[0] = a->lost_host[0] = '\0';
 	if (a->keepers)
 		return;
 	unlink(note_path(a, "", path, sizeof(path)));
+	unlink(note_path(a, ".came", path, sizeof(path)));
 	unlink(note_path(a, ".met", path, sizeof(path)));
 }
 
@@ -203,6 +218,12 @@ void launch_again_end(struct launch_options *o)
 struct launch_keepers *launch_again_keepers(const struct launch_options *o)
 {
 	return o->again ? o->again->keepers : NULL;
+}
+
+void launch_again_came(struct launch_options *o, uint32_t start)
+{
+	if (start == (uint32_t)o->again->n)
+		o->again->came = true;
 }
 
 /* The first note counts, as with files. */
@@ -294,6 +315,18 @@ static bool dies_again(struct launch_job *job, const struct note *n)
 	return again;
 }
 
+/** The time in which nodes that come must have met. */
+static int meet_s(void)
+{
+	return MEET_BOUNDS * launch_boot_timeout_s();
+}
+
+/** Whether it is of use to try again when the nodes have not met. */
+static bool may_fail_to_meet(const struct launch_job *job)
+{
+	return job->o.again->n_unmet < (job->n_replaced ? UNMET_MOST : 1);
+}
+
 /** What has become of the job, for the line. */
 static void describe(const struct launch_job *job, const struct note *n, const siginfo_t *how,
 		     char *text, size_t cap)
@@ -306,6 +339,9 @@ static void describe(const struct launch_job *job, const struct note *n, const s
 				n->number, strsignal(n->number));
 	else if (n->kind == LOST)
 		used = snprintf(text, cap, "node %d is lost, and with it its host %s", n->number, n->host);
+	else if (job->o.again->late)
+		used = snprintf(text, cap, "the nodes have not met within %d s, and %s has not ended",
+				meet_s(), job->o.delegate);
 	else
 		used = snprintf(text, cap, "a node has died (%s ended with exit code %d)",
 				job->o.delegate, how->si_status);
@@ -328,6 +364,11 @@ static bool end_again(struct launch_job *job, const struct note *n)
 		launch_job_end(job, 1, 0, NULL,
 			       "host %s is lost, and the others have no room for its nodes; the job is ended",
 			       n->host);
+	else if (n->kind != LOST && job->o.again->late &&
+		 (job->n_replaced >= job->o.replace || !may_fail_to_meet(job)))
+		launch_job_end(job, 1, 0, NULL,
+			       "the nodes have not met within %d s, and %s has not ended; the job is ended",
+			       meet_s(), job->o.delegate);
 	return job->phase != LAUNCH_RUNNING;
 }
 
@@ -357,11 +398,11 @@ static bool is_death(const struct launch_job *job, const struct note *n, const s
 {
 	if (!job->o.again || job->phase != LAUNCH_RUNNING)
 		return false;
-	if (n->kind == LOST)
+	if (n->kind == LOST || job->o.again->late)
 		return true;
 	if (how->si_code != CLD_EXITED || !how->si_status)
 		return false;
-	return n->kind != DECIDED && job->o.again->n_unmet < (job->n_replaced ? UNMET_MOST : 1);
+	return n->kind != DECIDED && may_fail_to_meet(job);
 }
 
 /** Have the keepers kill what is left of the nodes, and say what has been noted and saved. False:
@@ -411,6 +452,27 @@ static void tell(struct launch_job *job, int sig)
 	launch_signal_nodes(job, sig);
 }
 
+/** Whether nodes have come, and have not met in time. Nobody has asked for the note of their
+ * meeting before, so no file system can know from then that it is not there. */
+static bool are_late(struct launch_again *a, int64_t now)
+{
+	if (!a->came_ms && has_come(a))
+		a->came_ms = now;
+	if (!a->came_ms || now - a->came_ms < meet_s() * (int64_t)1000)
+		return false;
+	a->met = a->met || have_met(a);
+	return !a->met;
+}
+
+/** From when on the launcher must be told to end; 0: it ends by itself. */
+static int64_t when_to_end(struct launch_again *a, int64_t now)
+{
+	if (read_note(a).kind == LOST)
+		return now + ENDS_MS;
+	a->late = are_late(a, now);
+	return a->late ? now : 0;
+}
+
 int launch_again_turn(struct launch_job *job, int timeout_ms)
 {
 	struct launch_again *a = job->o.again;
@@ -421,10 +483,10 @@ int launch_again_turn(struct launch_job *job, int timeout_ms)
 	if (now >= a->look_ms) {
 		a->look_ms = now + LOOK_MS;
 		launch_keepers_read(job);
-		if (!a->lost_ms && read_note(a).kind == LOST)
-			a->lost_ms = now;
-		if (a->lost_ms && now - a->lost_ms >= ENDS_MS)
-			tell(job, now - a->lost_ms >= ENDS_MS + KILL_MS ? SIGKILL : SIGTERM);
+		if (!a->end_ms)
+			a->end_ms = when_to_end(a, now);
+		if (a->end_ms && now >= a->end_ms)
+			tell(job, now >= a->end_ms + KILL_MS ? SIGKILL : SIGTERM);
 	}
 	return timeout_ms < 0 || timeout_ms > LOOK_MS ? LOOK_MS : timeout_ms;
 }
@@ -452,7 +514,8 @@ void launch_again_reaped(struct launch_job *job)
 
 	remove_notes(a);
 	name_notes(a);
-	a->lost_ms = a->told = 0;
+	a->came_ms = a->end_ms = a->told = 0;
+	a->late = false;
 	if (a->keepers && !launch_keepers_go(job))
 		return;
 	set_restart(job);

@@ -414,7 +414,9 @@ static void hear_word(struct launch_job *job, const struct keeper_say *say)
 	char text[IMAGE_KEEPER_TEXT];
 
 	snprintf(text, sizeof(text), "%.*s", IMAGE_KEEPER_TEXT - 1, say->text);
-	if (say->word == KEEPER_MET || say->word == KEEPER_NOTE)
+	if (say->word == KEEPER_CAME)
+		launch_again_came(&job->o, say->start);
+	else if (say->word == KEEPER_MET || say->word == KEEPER_NOTE)
 		launch_again_noted(&job->o, say->start, say->word == KEEPER_MET ? NULL : text);
 	else if (say->word == KEEPER_SAY)
 		snprintf(of(job)->said, sizeof(of(job)->said), "%s", text);

@@ -168,6 +168,8 @@ bool launch_on_path(const char *program);
  * has failed. Returns the time until the next call, at most timeout_ms (negative: no limit). */
 void launch_shells_start(struct launch_job *job);
 int launch_shells_turn(struct launch_job *job, int timeout_ms);
+/** CK_BOOT_TIMEOUT, as the nodes read it. */
+int launch_boot_timeout_s(void);
 
 /* ---- output (output.c) -------------------------------------------------------------- */
 
@@ -488,7 +490,8 @@ void launch_again_end(struct launch_options *o);
 /** Whether this host is left out; and the i-th that is, NULL: there are not so many. */
 bool launch_again_lost(const struct launch_options *o, const char *host);
 const char *launch_again_lost_name(const struct launch_options *o, int i);
-/** In each turn: end a launcher that waits for a lost host. Returns the time until the next call,
+/** In each turn: end a launcher that waits for a lost host, or for nodes that have not met.
+ * Returns the time until the next call,
  * as launch_shells_turn does. */
 int launch_again_turn(struct launch_job *job, int timeout_ms);
 /** The launcher has ended. Whether that is a death that does not end the job, or has ended it with
@@ -498,6 +501,8 @@ bool launch_again_dead(struct launch_job *job, const siginfo_t *how);
 void launch_again_reaped(struct launch_job *job);
 /** The keepers of its hosts; NULL: checkpoints are on disk, or deaths end the job. */
 struct launch_keepers *launch_again_keepers(const struct launch_options *o);
+/** A keeper says that a node has come. */
+void launch_again_came(struct launch_options *o, uint32_t start);
 /** A keeper hands on what a node has noted at the job's `start`-th start; NULL: all have met. */
 void launch_again_noted(struct launch_options *o, uint32_t start, const char *text);
 /** The host that was noted lost since this start; "": none. */

@@ -25,7 +25,7 @@ enum {
 	ALONE_MS = 2000,
 };
 
-static int boot_timeout_s(void)
+int launch_boot_timeout_s(void)
 {
 	const char *text = getenv("CK_BOOT_TIMEOUT");
 	long s = text ? strtol(text, NULL, 0) : 0;
@@ -58,7 +58,7 @@ static void bound_ssh(const char *delegate, int s)
 
 void launch_shells_start(struct launch_job *job)
 {
-	const int s = boot_timeout_s();
+	const int s = launch_boot_timeout_s();
 
 	if (!job->o.delegate)
 		return;

@@ -189,7 +189,7 @@ static bool serve_word(struct keeper_line *n, const struct image_keeper_ask *ask
 	}
 }
 
-/** What a node notes: "N met", or "N LINE". */
+/** What a node notes: "N came", "N met", or "N LINE". */
 static bool take_note(struct keeper_line *n, const char *text)
 {
 	unsigned start;
@@ -198,7 +198,9 @@ static bool take_note(struct keeper_line *n, const char *text)
 	if (sscanf(text, "%u %n", &start, &used) != 1 || !text[used])
 		return false;
 	speak(n);
-	if (!strcmp(text + used, "met"))
+	if (!strcmp(text + used, "came"))
+		keeper_tell(n->k, KEEPER_CAME, start, "");
+	else if (!strcmp(text + used, "met"))
 		keeper_tell(n->k, KEEPER_MET, start, "");
 	else
 		keeper_tell(n->k, KEEPER_NOTE, start, text + used);

@@ -10,7 +10,7 @@
  *	ckrun -> keeper     STOP       kill the nodes. Answer: STOPPED, with what is here
  *	                    START      nodes may come; where the images are. Answer: READY
  *	                    NEIGHBOUR  another one holds your images from now on. No answer
- *	keeper -> ckrun     MET, NOTE  of a node (cmi_note.h)
+ *	keeper -> ckrun     CAME, MET, NOTE  of a node (cmi_note.h)
  *	                    SAY        a line for the user
  *
  *	keeper -> keeper    FETCH      give me this image. Answer: its size and its bytes
@@ -62,14 +62,14 @@ struct keeper_welcome {
 };
 
 enum keeper_word {
-	KEEPER_STOP = 1, KEEPER_START, KEEPER_NEIGHBOUR, KEEPER_STOPPED, KEEPER_READY, KEEPER_MET,
-	KEEPER_NOTE, KEEPER_SAY,
+	KEEPER_STOP = 1, KEEPER_START, KEEPER_NEIGHBOUR, KEEPER_STOPPED, KEEPER_READY, KEEPER_CAME,
+	KEEPER_MET, KEEPER_NOTE, KEEPER_SAY,
 };
 
 /** One of these words; STOPPED is followed by keeper_state, START by keeper_start. */
 struct keeper_say {
 	uint32_t word;
-	uint32_t start;          /* MET, NOTE */
+	uint32_t start;          /* CAME, MET, NOTE */
 	int32_t neighbour;       /* NEIGHBOUR: as keeper_start.mirror */
 	char text[IMAGE_KEEPER_TEXT]; /* NOTE, SAY; ends with 0 */
 };

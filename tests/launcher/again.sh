@@ -38,8 +38,8 @@ until grep -qs '^pid' out; do sleep 0.02; done
 { kill -9 $!; wait $!; } 2>/dev/null
 noted=$(cat notes/1 2>/dev/null)
 fact "a node that is killed notes nothing" eval '[ -z "$noted" ] && has_met'
-notes env CK_PES=x "$programs/ends" exit 0
-fact "nor does one that has not met the others" [ -z "$(ls notes)" ]
+notes env CK_BOOT_TIMEOUT=x "$programs/ends" exit 0
+fact "nor does one that has not met the others, but that it has come" [ "$(ls notes)" = 1.came ]
 : >notes/2
 CK_NOTES=notes/2 outcome "$programs/ends" exit 0
 fact "the first note counts" [ -e notes/2.met -a ! -s notes/2 ]
@@ -60,7 +60,7 @@ while told := node.recv(1000):
 END
 	)
 }
-is_told() { [[ $noted =~ ^3\ met\;3\ $1\ 0\ $(hostname)\ [0-9]+\;$ ]]; }
+is_told() { [[ $noted =~ ^3\ came\;3\ met\;3\ $1\ 0\ $(hostname)\ [0-9]+\;$ ]]; }
 tells "$programs/ends" exit 0
 fact "CkExit is told to the keeper" is_told "exit 7"
 tells "$programs/ends" crash 0
@@ -89,6 +89,7 @@ echo $n >starts
 echo "start $n: ${0##*/} $* from ${CK_RESTART-nothing}"
 echo "$CK_NOTES" >>names
 tell() { python3 "$calls" note "$*"; }
+came() { if [[ $CK_NOTES = @* ]]; then tell came; else : >"$CK_NOTES.came"; fi; }
 met() { if [[ $CK_NOTES = @* ]]; then tell met; else : >"$CK_NOTES.met"; fi; }
 note() { met; if [[ $CK_NOTES = @* ]]; then tell "$*"; else echo "$*" >"$CK_NOTES"; fi; }
 save() { mkdir -p "ck/ck-00000$1"; : >"ck/ck-00000$1/MANIFEST"; }
@@ -98,7 +99,7 @@ END
 chmod +x bin/mpiexec.hydra
 export calls="$here/keeper_calls.py"
 ln -s mpiexec.hydra bin/srun
-job() { # what the starts do... -- ckrun's arguments
+job() { # what the starts do... -- ckrun's arguments, with --replace $replace
 	local n=0
 	rm -rf do.* starts names ck keepers
 	[ -z "$before" ] || eval "$before"
@@ -107,7 +108,7 @@ job() { # what the starts do... -- ckrun's arguments
 		shift
 	done
 	shift
-	outcome env PATH="$dir/bin:$PATH" CK_CHECKPOINT="$dir/ck,1m" timeout -k 1 30 "$ckrun" --replace 2 "$@" prog </dev/null
+	outcome env PATH="$dir/bin:$PATH" CK_CHECKPOINT="$dir/ck,1m" timeout -k 1 30 "$ckrun" --replace "${replace:-2}" "$@" prog </dev/null
 }
 nothing_left() { [ -z "$(ls -A ck | grep '^\.')" ]; }
 starts() { [ "$rc" = "$1" ] && [ "$(cat starts)" = "$2" ] && nothing_left; }
@@ -209,6 +210,16 @@ kept -- $where --launcher srun
 fact "srun needs an allocation" refused 2 "needs an allocation of Slurm"
 kept -- $where --replace-hung 1
 fact "nobody looks for hung nodes" refused 2 "--replace-hung watches the nodes of one host"
+
+# ---- nodes that do not meet -------------------------------------------------------------------
+unmet="the nodes have not met within 2 s, and hydra has not ended"
+replace=9 job 'met; exit 9' 'came; exec sleep 100' 'exit 1' 'came; exec sleep 100' -- $where --env CK_BOOT_TIMEOUT=1
+fact "a launcher that does not end is ended" says "$unmet; starting again from the beginning .2 of 9."
+fact "three failures in a row end the job" eval 'starts 1 4 && says "$unmet; the job is ended"'
+kept 'came; exec sleep 100' -- $where --env CK_BOOT_TIMEOUT=1
+fact "so does the first one, with keepers" eval 'starts 1 1 && says "$unmet; the job is ended"'
+job 'sleep 2.4; came; met; sleep 2.7' -- $where --env CK_BOOT_TIMEOUT=1
+fact "not if nobody has come, nor if they have met" starts 0 1
 
 # ---- lost hosts ---------------------------------------------------------------------------
 where="--hosts a:1,b.x:1,c:1 -n 2"

@@ -39,7 +39,7 @@ static void take_path(const char *text)
 	if (text[0] == '/' || !getcwd(here, sizeof here))
 		here[0] = 0;
 	n = snprintf(note.path, sizeof note.path, "%s%s%s", here, here[0] ? "/" : "", text);
-	if (n >= (int)(sizeof note.path - sizeof ".met"))
+	if (n >= (int)(sizeof note.path - sizeof ".came"))
 		note.path[0] = 0;
 }
 
@@ -82,6 +82,39 @@ static bool open_keeper(const char *text)
 	return note.keeper >= 0;
 }
 
+static void make_file(const char *path, const char *text)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return;
+	if (text[0] && write(fd, text, strlen(text)) < 0)
+		unlink(path); /* no note is better than half of one */
+	close(fd);
+}
+
+/* The keeper has room for many packets, and a node sends four at most. */
+static void tell_keeper(const char *text)
+{
+	char packet[440];
+	const int n = snprintf(packet, sizeof packet, "%s %s", note.start, text);
+
+	if (send(note.keeper, packet, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return; /* it has ended, and so has ckrun, or the job goes on without it */
+}
+
+/* A word of the start, not of its end. */
+static void note_word(const char *word)
+{
+	char path[PATH_MAX + sizeof ".came"];
+
+	snprintf(path, sizeof path, "%s.%s", note.path, word);
+	if (note.keeper >= 0)
+		tell_keeper(word);
+	else
+		make_file(path, "");
+}
+
 /* The variable is not for the node's children. */
 void cmi_note_open(void)
 {
@@ -96,44 +129,18 @@ void cmi_note_open(void)
 			       "or a folder that all hosts see, and a number");
 	gethostname(note.host, sizeof note.host - 1);
 	unsetenv("CK_NOTES");
-}
-
-static void make_file(const char *path, const char *text)
-{
-	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	if (fd < 0)
-		return;
-	if (text[0] && write(fd, text, strlen(text)) < 0)
-		unlink(path); /* no note is better than half of one */
-	close(fd);
-}
-
-/* The keeper has room for many packets, and a node sends three at most. */
-static void tell_keeper(const char *text)
-{
-	char packet[440];
-	const int n = snprintf(packet, sizeof packet, "%s %s", note.start, text);
-
-	if (send(note.keeper, packet, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return; /* it has ended, and so has ckrun, or the job goes on without it */
+	if (note.is_open)
+		note_word("came");
 }
 
 void cmi_note_met(int node)
 {
-	char path[PATH_MAX + sizeof ".met"];
-
 	if (!note.is_open)
 		return;
 	atomic_store_explicit(&note.node, node, memory_order_relaxed);
 	atomic_store_explicit(&note.met_ns, machine_now_ns(), memory_order_relaxed);
-	if (node)
-		return;
-	snprintf(path, sizeof path, "%s.met", note.path);
-	if (note.keeper >= 0)
-		tell_keeper("met");
-	else
-		make_file(path, "");
+	if (node == 0)
+		note_word("met");
 }
 
 void cmi_note_end(enum cmi_note kind, int number, const char *host)

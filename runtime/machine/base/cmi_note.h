@@ -5,7 +5,8 @@
  * was killed from a program that ends with a code of its own. What a program decides is noted; a
  * node that is killed cannot note anything.
  *
- * CK_NOTES=FOLDER/N is the N-th start of a job. Node 0 makes FOLDER/N.met when all nodes have met.
+ * CK_NOTES=FOLDER/N is the N-th start of a job. The first node that comes makes FOLDER/N.came, and
+ * node 0 makes FOLDER/N.met when all have met: a launcher may not end when nodes have died before.
  * The first node that ends the job makes FOLDER/N, with one line:
  *
  *	KIND NUMBER NODE HOST MS      MS: milliseconds since the nodes have met
@@ -16,16 +17,18 @@
  *	lost NODE       no sign of life from that node; HOST is its host
  *
  * CK_NOTES=@NAME/N does the same without files: this host's keeper (image_keeper.h) listens at the
- * abstract Unix socket "@NAME.notes" and gets the packets "N met" and "N KIND NUMBER NODE HOST MS".
+ * abstract Unix socket "@NAME.notes" and gets the packets "N came", "N met" and
+ * "N KIND NUMBER NODE HOST MS".
  *
- * Nothing is noted before the nodes have met, or without CK_NOTES.
+ * Nothing else is noted before the nodes have met, and nothing without CK_NOTES.
  */
 #ifndef CMI_NOTE_H
 #define CMI_NOTE_H
 
 enum cmi_note { CMI_NOTE_EXIT, CMI_NOTE_ABORT, CMI_NOTE_FAULT, CMI_NOTE_LOST };
 
-/** Main thread, once for each process: read CK_NOTES. */
+/** Main thread, once for each process, before it joins the job: read CK_NOTES, and note that we
+ * have come. */
 void cmi_note_open(void);
 
 /** All nodes have met; this is number `node`. */
