@@ -33,7 +33,6 @@
 #include <unistd.h>
 
 enum {
-	AT_ONCE_MS = 1000,    /* as in replace.c */
 	LOOK_MS = 300,        /* between two looks at the folder, which may lie on another host */
 	ENDS_MS = 1500,       /* in which a launcher may notice itself that it has lost a host */
 	KILL_MS = 3000,       /* and then end, when it is told to */
@@ -304,17 +303,6 @@ static uint64_t saved(const struct launch_again *a)
 	return newest > a->found ? newest : 0;
 }
 
-static bool dies_again(struct launch_job *job, const struct note *n)
-{
-	const bool fault = n->kind == FAULT;
-	const bool again = fault && job->faulted && job->saved_at_death == saved(job->o.again) &&
-			   n->ms < AT_ONCE_MS;
-
-	job->faulted = fault;
-	job->saved_at_death = saved(job->o.again);
-	return again;
-}
-
 /** The time in which nodes that come must have met. */
 static int meet_s(void)
 {
@@ -355,7 +343,7 @@ static void describe(const struct launch_job *job, const struct note *n, const s
 /** There is no way to go on. */
 static bool end_again(struct launch_job *job, const struct note *n)
 {
-	if (dies_again(job, n))
+	if (launch_dies_again(job, n->kind == FAULT, saved(job->o.again), n->ms))
 		launch_job_end(job, 128 + n->number, 0, NULL,
 			       "node %d on %s ended by signal %d (%s), again at once, and nothing was saved "
 			       "in between; the job is ended", n->node, n->host, n->number,

@@ -457,6 +457,10 @@ void launch_make_nodes(struct launch_job *job);
  * is ended with a line. */
 bool launch_replace_start(struct launch_job *job);
 void launch_replace_end(struct launch_job *job);
+/** Whether the program dies by its own fault (`fault`), as it did before, and soon after the same
+ * start: it would do so for ever. `saved` is the newest checkpoint; `lived_ms` the time since the
+ * nodes met, negative: they have not. */
+bool launch_dies_again(struct launch_job *job, bool fault, uint64_t saved, int64_t lived_ms);
 /** Whether this death is none that ends the job; all others are killed then. */
 bool launch_replace_dead(struct launch_job *job, const struct launch_node *n, const siginfo_t *how);
 /** The same for a node that aborts with a code. */

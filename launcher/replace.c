@@ -54,16 +54,13 @@ static bool is_fault(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGABRT;
 }
 
-/** Whether the program dies by its own fault, as it did before, and soon after the same start: it
- * would do so for ever. */
-static bool dies_again(struct launch_job *job, int sig)
+bool launch_dies_again(struct launch_job *job, bool fault, uint64_t saved, int64_t lived_ms)
 {
-	const bool again = is_fault(sig) && job->n_replaced > 0 && job->faulted &&
-			   job->saved_at_death == image_memory_committed(&job->images, NULL) &&
-			   job->met_ms && launch_now_ms() - job->met_ms < AT_ONCE_MS;
+	const bool again = fault && job->faulted && job->saved_at_death == saved && lived_ms >= 0 &&
+			   lived_ms < AT_ONCE_MS;
 
-	job->faulted = is_fault(sig);
-	job->saved_at_death = image_memory_committed(&job->images, NULL);
+	job->faulted = fault;
+	job->saved_at_death = saved;
 	return again;
 }
 
@@ -87,10 +84,12 @@ void launch_replace_all(struct launch_job *job, const struct launch_node *spare)
 static bool replace(struct launch_job *job, const struct launch_node *n, int sig, const char *what,
 		    const struct launch_node *spare)
 {
+	const int64_t lived_ms = job->met_ms ? launch_now_ms() - job->met_ms : -1;
 	char name[64], from[300];
 
 	launch_node_name(n, name, sizeof(name));
-	if (dies_again(job, sig)) {
+	if (launch_dies_again(job, is_fault(sig), image_memory_committed(&job->images, NULL),
+			      lived_ms)) {
 		launch_job_end(job, 128 + sig, 0, NULL,
 			       "%s %s, again at once, and nothing was saved in between; the job is ended", name,
 			       what);
