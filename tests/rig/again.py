@@ -207,11 +207,13 @@ def kill_some(site, job):
 def kill_twice(site, job):
     """A node, and another before the nodes of the second start have met, or soon after."""
     job.await_saved(1)
-    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+    before = job.nodes()
+    os.kill(site.random.choice(list(before)), signal.SIGKILL)
     job.await_(lambda: job.count(AGAIN) == 1, 'the next start')
-    job.await_(job.nodes, 'a node')
+    # One of the start before may still be ending.
+    job.await_(lambda: job.nodes().keys() - before, 'a node')
     time.sleep(site.random.uniform(0, 0.02))
-    os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+    os.kill(site.random.choice(list(job.nodes().keys() - before)), signal.SIGKILL)
     job.goes_on(2)
 
 
@@ -468,12 +470,12 @@ def lose(job, i):
     job.hosts.cut(i)
 
 
-def losing(site, launcher, hosts, n_hosts, memory=False, rounds='20000'):
+def losing(site, launcher, hosts, n_hosts, memory=False, rounds='20000', of_slurm=()):
     """A job of two nodes that lasts longer than heartbeats need to find that a host is lost. Outside an allocation srun
-    would have to wait until Slurm gives it another one."""
+    would have to wait until Slurm gives it another one; `of_slurm` says which hosts that has."""
     words = (f'{site.options.build}/tests/programs/saves', 'memory' if memory else site.dir, rounds, SAVE_AT)
     if launcher == 'srun':
-        return Job(site, launcher, words, hosts='', n=2, memory=memory, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}'))
+        return Job(site, launcher, words, hosts='', n=2, memory=memory, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}', *of_slurm))
     return Job(site, launcher, words, hosts=hosts, n=2, memory=memory)
 
 
@@ -527,13 +529,11 @@ def memory_room(site, launcher):
 
 
 def memory_first(site, launcher):
-    """The host of node 0 is lost."""
-    if launcher == 'srun':  # sorts the hosts, and ckrun is on the first
-        return
-    job = losing(site, launcher, 'h2:1,h1:1,h3:1', 3, memory=True)
+    """The host of node 0 is lost. srun sorts the hosts, so ckrun's is none of them."""
+    job = losing(site, launcher, 'h2:1,h1:1,h3:1', 3, memory=True, of_slurm=('-w', 'h2,h3,h4'))
     yield job
     lose(job, 2)
-    goes_on_elsewhere(job, 3)
+    goes_on_elsewhere(job, 4 if launcher == 'srun' else 3)
 
 
 def memory_twice(site, launcher):
