@@ -17,8 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A piece's sum is made while it is in the cache, and a slow disk shows its progress. */
-enum { PIECE = 8 << 20, MODE = 0666 };
+/* A piece's sum is made while it is in the cache, and a slow disk shows its progress. Pieces are
+ * short because PEs that exchange data in each step wait for the one that is held up: the longer
+ * the pieces are, the seldomer two are held up together. */
+enum { PIECE = 1 << 20, MODE = 0666 };
 
 struct out {
 	int fd;
