@@ -5,7 +5,7 @@
 VICTIM   := $(B)/tests/reliability/victim
 # Programs whose messages tests/damage/sweep.py damages.
 DAMAGED  := arrays params mixed reductions messages sections insert channels aggregate futures scan nodegroups \
-	chares completion getput sdag groups broadcast qd fence sync spread lend readonlies delete converse
+	chares completion getput globals sdag groups broadcast qd fence sync spread lend readonlies delete converse
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(filter-out tests/ci/%,$(wildcard tests/*/test_*.c)))
 PROG_BINS := $(patsubst %.ci,$(B)/%,$(wildcard tests/programs/*.ci)) $(B)/tests/programs/mains/mains $(VICTIM)
 FUZZ_BINS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -39,7 +39,7 @@ import sys
 import zlib
 
 PROGRAMS = ['arrays', 'params', 'mixed', 'reductions', 'messages', 'sections', 'insert', 'channels',
-            'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'sdag',
+            'aggregate', 'futures', 'scan', 'nodegroups', 'chares', 'completion', 'getput', 'globals', 'sdag',
             'groups', 'broadcast', 'qd', 'fence', 'sync', 'spread', 'lend', 'readonlies', 'delete', 'converse']
 ENVIRONMENT = {'rings': {'CK_SHARE': '1'}, 'ucx': {'CK_SHARE': '0'}, 'tcp': {'CK_SHARE': '0', 'UCX_TLS': 'tcp,self'}}
 LIMIT = 20
