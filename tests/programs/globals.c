@@ -332,10 +332,12 @@ void Hand_on_phased(Hand *self)
 {
 	check_letters(self, self->phase);
 	self->phase++;
-	if (--self->phases_left)
+	if (--self->phases_left) {
 		Hand_on_rested(self);
-	else
-		CkContributeBarrier(self, Main_cb_done(mainProxy));
+		return;
+	}
+	free(self->seen);
+	CkContributeBarrier(self, Main_cb_done(mainProxy));
 }
 
 /* ---- rovers ---------------------------------------------------------------------------------- */
