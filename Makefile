@@ -235,12 +235,13 @@ $(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
 # Objects that need what ckci makes of the file beside them.
 needs_ci = $(foreach c,$(wildcard $(1)),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(call needs_ci,bench/*.ci bench/*/*.ci)
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/examples/cg/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/bench/parts.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(B)/examples/raytrace/raytrace: LIBS := $(PNG) -lm $(LIBS)
+$(B)/examples/cg/cg: LIBS := -lm $(LIBS)
 $(B)/runtime/machine/boot/pmix/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
@@ -266,13 +267,14 @@ $(FLOOR): $(B)/bench/floor.o $(B)/bench/bench.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^ -pthread
 
-# samplesort_mpi shares the keys and the serial sort with the example.
-MPI_KEYS := examples/samplesort/keys.h examples/random.h
+# samplesort_mpi and cg_mpi share with the examples what one processor does; cg_mpi its very code.
+MPI_SHARED := examples/samplesort/keys.h examples/cg/rows.h examples/random.h
+$(MPIS:%=$(B)/bench/mpi/cg_mpi.%): $(B)/examples/cg/rows.o
 define mpi_rule
-$(B)/%_mpi.$(1): %_mpi.c bench/bench.c $(wildcard bench/*.h bench/*/*.h) $(MPI_KEYS)
+$(B)/%_mpi.$(1): %_mpi.c bench/bench.c $(wildcard bench/*.h bench/*/*.h) $(MPI_SHARED)
 	$$(say) MPICC $$@
 	@mkdir -p $$(@D)
-	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench -Ibench/mpi $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $(BLAS_LIBS)
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench -Ibench/mpi $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $$(filter %.o,$$^) $(BLAS_LIBS)
 endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
