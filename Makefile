@@ -106,14 +106,24 @@ CKRUN    := $(B)/bin/ckrun
 CKTRACE  := $(B)/bin/cktrace
 CKPT     := $(B)/bin/ckpt
 
-EXAMPLES := $(basename $(notdir $(wildcard examples/*/*.ci)))
+# FFTW is optional: without it there is no example fft.
+FFTW     := $(shell echo 'int main(void) { fftw_make_planner_thread_safe(); }' | \
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include fftw3.h -x c - -o /dev/null -lfftw3_threads -lfftw3 -lm 2>/dev/null && \
+	echo -lfftw3_threads -lfftw3)
+EXAMPLES := $(filter-out $(if $(FFTW),,fft),$(basename $(notdir $(wildcard examples/*/*.ci))))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$(e)/$(e))
 # A benchmark is one file x.c, as a test is, with x.ci beside it when it has chares.
 BENCH_BINS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench.c bench/floor.c bench/lb_read.c %_mpi.c,$(wildcard bench/*.c bench/lab/*.c bench/grain/grain.c)))
 # The references: bench/floor has no runtime; one binary per MPI that is installed, maybe none.
 FLOOR    := $(B)/bench/floor
 MPIS     := $(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m)))
-MPI_BINS := $(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_mpi.c)))
+# Some are a library's own programs by MPI: Debian has FFTW's for Open MPI, and a ScaLAPACK for each.
+lib_there = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).so))
+NO_MPI_BINS := %/fft_mpi.mpich $(if $(call lib_there,fftw3_mpi),,%/fft_mpi.openmpi) \
+	$(foreach m,$(MPIS),$(if $(call lib_there,scalapack-$(m)),,%/cholesky_mpi.$(m)))
+MPI_BINS := $(filter-out $(NO_MPI_BINS),$(foreach m,$(MPIS),$(patsubst %.c,$(B)/%.$(m),$(wildcard bench/*/*_mpi.c))))
+$(B)/bench/mpi/fft_mpi.%: MPI_LIBS := -lfftw3_mpi -lfftw3
+$(foreach m,$(MPIS),$(eval $(B)/bench/mpi/cholesky_mpi.$(m): MPI_LIBS := -lscalapack-$(m)))
 # libpng is optional: with it the example raytrace writes pictures.
 PNG      := $(shell echo 'int main(void) { return !png_access_version_number(); }' | \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include png.h -x c - -o /dev/null -lpng 2>/dev/null && echo -lpng)
@@ -235,13 +245,14 @@ $(B)/examples/embed/libembed.so: $(B)/examples/embed/chares.o $(B)/libchard.so
 # Objects that need what ckci makes of the file beside them.
 needs_ci = $(foreach c,$(wildcard $(1)),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.decl.h)))
 $(call needs_ci,bench/*.ci bench/*/*.ci)
-$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/examples/cg/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
+$(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/examples/cg/%.o $(B)/examples/fft/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
 $(B)/bench/collectives.o $(B)/bench/parts.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(B)/examples/raytrace/raytrace: LIBS := $(PNG) -lm $(LIBS)
 $(B)/examples/cg/cg: LIBS := -lm $(LIBS)
+$(B)/examples/fft/fft: LIBS := $(FFTW) -lm $(LIBS)
 $(B)/runtime/machine/boot/pmix/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
@@ -274,7 +285,7 @@ define mpi_rule
 $(B)/%_mpi.$(1): %_mpi.c bench/bench.c $(wildcard bench/*.h bench/*/*.h) $(MPI_SHARED)
 	$$(say) MPICC $$@
 	@mkdir -p $$(@D)
-	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench -Ibench/mpi $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $$(filter %.o,$$^) $(BLAS_LIBS)
+	$$(Q)mpicc.$(1) -std=c11 -D_GNU_SOURCE -O3 -g -Ibench -Ibench/mpi $(BLAS_CFLAGS) -o $$@ $$< bench/bench.c $$(filter %.o,$$^) $$(MPI_LIBS) $(BLAS_LIBS)
 endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 

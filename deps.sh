@@ -8,7 +8,7 @@
 #
 #	          what building, the examples and the tests need
 #	--bench   that, and what only the benchmarks need: two MPIs and UCX's own benchmark to compare
-#	          with, and gnuplot; with gdb and OTF2's tools, which only one test each needs
+#	          with, and gnuplot; FFTW and ScaLAPACK; with gdb and OTF2's tools, which only one test each needs
 #	--hosts   that, and the launchers that the tests try: Open MPI's, MPICH's, and a Slurm (13 MB)
 #	--fuzz    that, and what make fuzz and make check-clang need: clang, whose libFuzzer makes the inputs
 #	--browser  that, and a browser for the test of the page that cktrace --html writes
@@ -20,8 +20,8 @@ packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libdw
 	libxxhash-dev libopenblas-dev libcmocka-dev libpmix-dev libmetis5 libscotch-7.0 procps python3 spin locales)
 fuzz_packages=(clang libclang-rt-dev)
 hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
-bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils libpng-dev gnuplot-nox gdb valgrind
-	libotf2-trace-dev otf2-tools)
+bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils libpng-dev libfftw3-dev gnuplot-nox gdb valgrind
+	libfftw3-mpi-dev libscalapack-openmpi-dev libscalapack-mpich-dev libotf2-trace-dev otf2-tools)
 browser_packages=(chromium)
 cross_packages=(gcc-aarch64-linux-gnu qemu-user)
 packages_packages=(debhelper dpkg-dev lintian git cmake libotf2-trace-dev)

@@ -24,13 +24,15 @@ fail() {
 hash_of() { sed -n 's/.*hash \([0-9a-f]*\).*/\1/p; t; s/.*: \(checked\)$/\1/p' "$dir/out"; }
 newest() { readlink "$dir/ck/latest" 2>/dev/null; }
 
-# Any of ckrun's children, when two checkpoints are complete. Returns 1 if the job has ended before.
+# Any node, when two checkpoints are complete; ckrun has a child of its own, too. Returns 1 if the job has ended before.
 kill_one() { # pid of ckrun
 	while case $(newest) in '' | ck-000001) true ;; *) false ;; esac; do
 		[ -d "/proc/$1/task/$1" ] || return 1
 		sleep 0.01
 	done
-	node=$(tr ' ' '\n' <"/proc/$1/task/$1/children" | grep . | shuf -n 1)
+	node=$(for pid in $(cat "/proc/$1/task/$1/children"); do
+		[ "$(cat "/proc/$pid/comm")" = "$name" ] && echo "$pid"
+	done | shuf -n 1)
 	[ -n "$node" ] && kill -KILL "$node"
 }
 

@@ -140,22 +140,16 @@ static void connect_to(Piece *self, int i)
 	self->to[i] = Piece_halo_to(self, other, 0, sent(self, i), bytes_of(ours(self, self->other[i])));
 }
 
-/* What is not packed: it can be made again. */
-void Piece_on_arrived(Piece *self)
-{
-	make_rows(&self->rows, rows_of(self));
-	self->q = get(range_length(rows_of(self)));
-}
-
 void Piece_on_new(Piece *self)
 {
 	const size_t p_bytes = bytes_of(columns_of(self));
 
-	Piece_on_arrived(self);
+	make_rows(&self->rows, rows_of(self));
 	self->p = CkDirect_alloc(p_bytes);
 	memset(self->p, 0, p_bytes);
 	self->x = get(range_length(rows_of(self)));
 	self->r = get(range_length(rows_of(self)));
+	self->q = get(range_length(rows_of(self)));
 	find_others(self);
 	for (int i = 0; i < self->n; i++)
 		connect_to(self, i);

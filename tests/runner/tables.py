@@ -2,10 +2,12 @@
 """Reads the tables of tests. tests/ways.cases explains how they are written."""
 
 import dataclasses
+import functools
 import glob
 import os
 import re
 import shlex
+import subprocess
 import sys
 
 # What must come out: from a rule's argument and an ending, to whether it is so.
@@ -19,6 +21,15 @@ CHECKS = {
     'count': lambda arg, end: end.lines('out', arg.split(None, 1)[1]) == int(arg.split()[0]),
     'quiet': lambda arg, end: not end.err,
 }
+
+
+@functools.cache
+def has_fftw():
+    """As the Makefile asks, but for the library: the example fft is built where it is installed."""
+    return not subprocess.run(['cc', '-fsyntax-only', '-include', 'fftw3.h', '-x', 'c', '/dev/null'],
+                              stderr=subprocess.DEVNULL, check=False).returncode
+
+
 # What `if` may say: from the sanitizer, or '', to whether a case runs; and why it does not run elsewhere.
 CONDITIONS = {
     'plain': (lambda sanitizer: not sanitizer, 'a sanitizer says no more about them, or makes them take too long'),
@@ -26,6 +37,7 @@ CONDITIONS = {
     'thread': (lambda sanitizer: sanitizer == 'thread', 'the thread sanitizer runs them instead of others'),
     'gcc': (lambda sanitizer: sanitizer != 'clang', 'they are about what gcc makes of a program, or about a build for libFuzzer'),
     'not thread': (lambda sanitizer: sanitizer != 'thread', 'the thread sanitizer runs others instead'),
+    'fftw': (lambda sanitizer: has_fftw(), 'they are about the example fft, and FFTW is not installed'),
 }
 # The same for each shape Nx1 whose rules do not ask for a sanitizer.
 SINGLE = 'not thread, for Nx1'

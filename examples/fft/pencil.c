@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pencil.c: the transform of one pencil, there and back; its channels, and what it takes along.
+ *
+ * Why no put comes early: both ways touch the same memory in turn. A pencil arms the channels of
+ * the way back just before the last put of the way there, without which nobody can begin the way
+ * back; and the other way round.
+ */
+#include "pencil.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- channels -------------------------------------------------------------------------------- */
+
+static size_t bytes_of(int n_rows, int n_columns)
+{
+	return (size_t)(n_rows * n_columns) * sizeof(fftw_complex);
+}
+
+static CkChannel **table(int n)
+{
+	CkChannel **t = calloc((size_t)n + 1, sizeof *t);
+
+	if (!t)
+		CkAbort("fft: no memory for %d channels", n);
+	return t;
+}
+
+/* A piece is a part of y, that of the pencil whose z_lines it is in, by a part of z, the other's.
+ * */
+static void connect_row(Pencil *self, int i)
+{
+	const int tag = i / (int)columns, other = i % (int)columns;
+	const int n_other = part_of(other, columns).n;
+	const CProxyElement_Pencil peer = Pencil_at(pencils, row(self), other);
+	const size_t in = bytes_of(n_other, nz(self)), out = bytes_of(ny_early(self), n_other);
+	const CkDirectStrides lines = {
+		.block_bytes = bytes_of(1, n_other),
+		.blocks = (size_t)ny_early(self),
+		.stride_bytes = (ptrdiff_t)bytes_of(1, (int)side),
+		.planes = 1,
+	};
+
+	self->split_z_in[i] = Pencil_split_z_from(self, peer.ck, tag, in_y_lines(self, i), in);
+	self->split_z_out[i] = Pencil_split_z_to_strided(self, peer, tag, in_z_lines(self, i), lines);
+	self->join_z_in[i] = Pencil_join_z_from(self, peer.ck, tag, in_pieces(self, i), out);
+	self->join_z_out[i] = Pencil_join_z_to(self, peer, tag, in_y_lines(self, i), in);
+}
+
+/* To the column, one of our planes of x; join_y_in follows in arm_join_y. */
+static void connect_column(Pencil *self, int i)
+{
+	const int x = part_of(row(self), rows).first + i / (int)rows, other = i % (int)rows;
+	const CProxyElement_Pencil peer = Pencil_at(pencils, other, column(self));
+
+	self->split_y_out[i] = Pencil_split_y_to(self, peer, x, in_planes(self, i),
+						 bytes_of(part_of(other, rows).n, nz(self)));
+}
+
+/* From the column, any plane of x. */
+static void connect_plane(Pencil *self, int x, int owner)
+{
+	const CProxyElement_Pencil peer = Pencil_at(pencils, owner, column(self));
+	const size_t bytes = bytes_of(ny(self), nz(self));
+
+	self->split_y_in[x] = Pencil_split_y_from(self, peer.ck, x, x_plane(self, x), bytes);
+	self->join_y_out[x] = Pencil_join_y_to(self, peer, x, x_plane(self, x), bytes);
+}
+
+static void connect_all(Pencil *self)
+{
+	self->split_z_in = table(n_row(self));
+	self->split_z_out = table(n_row(self));
+	self->join_z_in = table(n_row(self));
+	self->join_z_out = table(n_row(self));
+	self->split_y_in = table((int)side);
+	self->join_y_out = table((int)side);
+	self->split_y_out = table(n_column(self));
+	self->join_y_in = table(n_column(self));
+	for (int i = 0; i < n_row(self); i++)
+		connect_row(self, i);
+	for (int i = 0; i < n_column(self); i++)
+		connect_column(self, i);
+	for (int owner = 0; owner < rows; owner++)
+		for (int x = 0; x < part_of(owner, rows).n; x++)
+			connect_plane(self, part_of(owner, rows).first + x, owner);
+}
+
+/* Ends are armed when they are made. These lead to where the way there begins, so they are made
+ * when it has ended for the first time. */
+static void arm_join_y(Pencil *self)
+{
+	if (self->join_y_in[0]) {
+		Pencil_join_y_ready(self);
+		return;
+	}
+	for (int i = 0; i < n_column(self); i++) {
+		const int x = part_of(row(self), rows).first + i / (int)rows, other = i % (int)rows;
+
+		self->join_y_in[i] = Pencil_join_y_from(
+			self, Pencil_at(pencils, other, column(self)).ck, x, in_planes(self, i),
+			bytes_of(part_of(other, rows).n, nz(self)));
+	}
+}
+
+static void destroy(CkChannel **ends, int n)
+{
+	for (int i = 0; i < n; i++)
+		CkChannelDestroy(ends[i]);
+	free(ends);
+}
+
+/* ---- a pencil -------------------------------------------------------------------------------- */
+
+static void plan_all(Pencil *self, bool may_measure)
+{
+	const int n = (int)side;
+	const struct lines z = { n, ny_early(self), 1, n }, y = { n, nz(self), nz(self), 1 };
+	const struct lines x = { n, ny(self) * nz(self), (int)x_stride(self), 1 };
+
+	if (!lines_plan(&self->z, z, self->z_lines, may_measure) ||
+	    !lines_plan(&self->y, y, y_plane(self, 0), may_measure) ||
+	    !lines_plan(&self->x, x, self->x_lines, may_measure))
+		CkAbort("fft: FFTW makes no plan for lines of %d", n);
+}
+
+/* The largest difference to the input; with `set`, the input itself. */
+static double input(Pencil *self, bool set)
+{
+	const struct part x = part_of(row(self), rows), y = part_of(column(self), columns);
+	fftw_complex *v = self->z_lines;
+	double most = 0;
+
+	for (int i = 0; i < x.n; i++)
+		for (int j = 0; j < y.n; j++)
+			for (int z = 0; z < side; z++, v++) {
+				const long place = ((x.first + i) * side + y.first + j) * side + z;
+				const fftw_complex at = lines_input((uint64_t)seed, (uint64_t)place);
+
+				most = fmax(most, cabs(*v - at));
+				if (set)
+					*v = at;
+			}
+	return most;
+}
+
+void Pencil_on_new(Pencil *self)
+{
+	self->z_lines = get_numbers(z_count(self));
+	self->x_lines = get_numbers(x_count(self));
+	if (columns > 1) {
+		self->y_lines = get_numbers(y_count(self));
+		self->pieces = get_numbers(z_count(self));
+	}
+	plan_all(self, measure);
+	memset(self->x_lines, 0, x_count(self) * sizeof *self->x_lines);
+	input(self, true);
+	connect_all(self);
+	CkContributeBarrier(self, Main_cb_made(mainProxy));
+}
+
+/* The way there, from a plane of y lines on. */
+static void split_plane(Pencil *self, int x)
+{
+	lines_forward(&self->y, y_plane(self, x));
+	if (x == nx(self) - 1)
+		arm_join_y(self);
+	CkChannelPutAll(self->split_y_out + (size_t)x * (size_t)rows, (int)rows);
+}
+
+static void begin(Pencil *self)
+{
+	for (int x = 0; x < nx(self); x++) {
+		lines_forward(&self->z, z_plane(self, x));
+		if (columns == 1)
+			split_plane(self, x);
+		else
+			CkChannelPutAll(self->split_z_out + (size_t)x * (size_t)columns, (int)columns);
+	}
+}
+
+void Pencil_on_run(Pencil *self, int n)
+{
+	self->end += n;
+	begin(self);
+}
+
+void Pencil_on_split_z(Pencil *self)
+{
+	for (int x = 0; x < nx(self); x++)
+		split_plane(self, x);
+}
+
+static void show(Pencil *self)
+{
+	const int plane = ny(self) * nz(self);
+	fftw_complex *all = get_numbers((size_t)side * (size_t)plane);
+
+	for (int x = 0; x < side; x++)
+		memcpy(all + (size_t)(x * plane), x_plane(self, x), (size_t)plane * sizeof *all);
+	Main_part(mainProxy, row(self), column(self), 2 * plane * (int)side, (const double *)all);
+	CkDirect_free(all);
+}
+
+/* The spectrum is complete. A program would use it here; this one goes back. */
+void Pencil_on_split_y(Pencil *self)
+{
+	lines_forward(&self->x, self->x_lines);
+	if (verify && self->iteration == 0)
+		show(self);
+	lines_backward(&self->x, self->x_lines);
+	Pencil_split_y_ready(self);
+	CkChannelPutAll(self->join_y_out, (int)side);
+}
+
+static void end_iteration(Pencil *self)
+{
+	if (++self->iteration == self->end) {
+		const double error = input(self, false);
+
+		CkContribute(self, &error, 1, CkReduction_max_double, Main_cb_ran(mainProxy));
+	} else if (lb && self->iteration % lb == 0) {
+		CkAtSync(self);
+	} else {
+		begin(self);
+	}
+}
+
+void Pencil_on_resumeFromSync(Pencil *self)
+{
+	begin(self);
+}
+
+static void join_plane(Pencil *self, int x)
+{
+	const double scale = 1 / ((double)side * (double)side * (double)side);
+	const int n = ny_early(self) * (int)side;
+	fftw_complex *v = z_plane(self, x);
+
+	lines_backward(&self->z, v);
+	for (int i = 0; i < n; i++)
+		v[i] *= scale;
+}
+
+void Pencil_on_join_y(Pencil *self)
+{
+	for (int x = 0; x < nx(self); x++) {
+		lines_backward(&self->y, y_plane(self, x));
+		if (columns == 1) {
+			join_plane(self, x);
+			continue;
+		}
+		if (x == nx(self) - 1)
+			Pencil_split_z_ready(self);
+		CkChannelPutAll(self->join_z_out + (size_t)x * (size_t)columns, (int)columns);
+	}
+	if (columns == 1)
+		end_iteration(self);
+}
+
+/* Piece i, line by line, to where the way there began. */
+static void place_piece(Pencil *self, int i)
+{
+	const size_t n = (size_t)part_of(i % columns, columns).n;
+	const fftw_complex *from = in_pieces(self, i);
+	fftw_complex *to = in_z_lines(self, i);
+
+	for (int y = 0; y < ny_early(self); y++, from += n, to += side)
+		memcpy(to, from, n * sizeof *to);
+}
+
+void Pencil_on_join_z(Pencil *self)
+{
+	for (int i = 0; i < n_row(self); i++)
+		place_piece(self, i);
+	Pencil_join_z_ready(self);
+	for (int x = 0; x < nx(self); x++)
+		join_plane(self, x);
+	end_iteration(self);
+}
+
+static void forget_plans(Pencil *self)
+{
+	lines_forget(&self->z);
+	lines_forget(&self->y);
+	lines_forget(&self->x);
+}
+
+void Pencil_on_finish(Pencil *self)
+{
+	destroy(self->split_z_in, n_row(self));
+	destroy(self->split_z_out, n_row(self));
+	destroy(self->join_z_in, n_row(self));
+	destroy(self->join_z_out, n_row(self));
+	destroy(self->split_y_in, (int)side);
+	destroy(self->join_y_out, (int)side);
+	destroy(self->split_y_out, n_column(self));
+	destroy(self->join_y_in, n_column(self));
+	forget_plans(self);
+	CkDirect_free(self->z_lines);
+	CkDirect_free(self->y_lines);
+	CkDirect_free(self->x_lines);
+	CkDirect_free(self->pieces);
+	CkContributeBarrier(self, Main_cb_finished(mainProxy));
+}
+
+/* ---- leaving a process ----------------------------------------------------------------------- */
+
+static fftw_complex *pup_numbers(pup_er p, fftw_complex *v, size_t n)
+{
+	v = pup_alloc_direct(p, v, n * sizeof *v);
+	pup_bytes(p, v, n * sizeof *v);
+	return v;
+}
+
+/* One end of each; `place` is where piece i is. */
+static CkChannel **pup_ends(pup_er p, const Pencil *self, CkChannel **ends, int n,
+			    fftw_complex *place(const Pencil *self, int i))
+{
+	ends = pup_alloc(p, ends, ((size_t)n + 1) * sizeof *ends);
+	for (int i = 0; i < n; i++)
+		pup_channel(p, &ends[i], place(self, i));
+	return ends;
+}
+
+/* Where it arrives, what the process has measured is used; trying would overwrite the data. */
+static void pup_plans(pup_er p, Pencil *self)
+{
+	pup_skip(p, &self->z, sizeof self->z);
+	pup_skip(p, &self->y, sizeof self->y);
+	pup_skip(p, &self->x, sizeof self->x);
+	if (pup_isUnpacking(p))
+		plan_all(self, false);
+	if (pup_isDeleting(p))
+		forget_plans(self);
+}
+
+void Pencil_pup(pup_er p, Pencil *self)
+{
+	const int row_pieces = n_row(self), column_pieces = n_column(self);
+
+	pup_int(p, &self->iteration);
+	pup_int(p, &self->end);
+	self->z_lines = pup_numbers(p, self->z_lines, z_count(self));
+	self->x_lines = pup_numbers(p, self->x_lines, x_count(self));
+	if (columns > 1) {
+		self->y_lines = pup_numbers(p, self->y_lines, y_count(self));
+		self->pieces = pup_numbers(p, self->pieces, z_count(self));
+	}
+	pup_plans(p, self);
+	self->split_z_in = pup_ends(p, self, self->split_z_in, row_pieces, in_y_lines);
+	self->split_z_out = pup_ends(p, self, self->split_z_out, row_pieces, in_z_lines);
+	self->split_y_in = pup_ends(p, self, self->split_y_in, (int)side, x_plane);
+	self->split_y_out = pup_ends(p, self, self->split_y_out, column_pieces, in_planes);
+	self->join_y_in = pup_ends(p, self, self->join_y_in, column_pieces, in_planes);
+	self->join_y_out = pup_ends(p, self, self->join_y_out, (int)side, x_plane);
+	self->join_z_in = pup_ends(p, self, self->join_z_in, row_pieces, in_pieces);
+	self->join_z_out = pup_ends(p, self, self->join_z_out, row_pieces, in_y_lines);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pencil.h: the state of a pencil, and where in it everything is.
+ */
+#ifndef FFT_PENCIL_H
+#define FFT_PENCIL_H
+
+#include "fft.decl.h"
+
+/* Channels are made by the side that receives, and the side that sends; `split` is the way there,
+ * `join` back. */
+struct Pencil {
+	int iteration, end;
+	fftw_complex *z_lines, *y_lines, *x_lines;
+	fftw_complex *pieces;           /* received on the way back, in order of the sender */
+	struct lines_plan z, y, x;      /* of a plane of z lines, one of y lines, all x lines */
+	CkChannel **split_z_in, **split_z_out, **split_y_in, **split_y_out;
+	CkChannel **join_y_in, **join_y_out, **join_z_in, **join_z_out;
+};
+
+/* Between the planes of x_lines: without it all points of a line fall on the same few sets of a
+ * cache when the sides are powers of two. */
+enum { PAD = 40 };
+
+/* x, y or z from first on. */
+struct part {
+	int first, n;
+};
+
+static inline struct part part_of(long i, long parts)
+{
+	const int first = (int)(side * i / parts);
+
+	return (struct part){ first, (int)(side * (i + 1) / parts) - first };
+}
+
+static inline int row(const Pencil *self) { return Pencil_thisIndex(self).x; }
+static inline int column(const Pencil *self) { return Pencil_thisIndex(self).y; }
+
+/* The length of the directions that are cut: of x in z_lines and y_lines, of y in z_lines, of z in
+ * y_lines and x_lines, and of y in x_lines. */
+static inline int nx(const Pencil *self) { return part_of(row(self), rows).n; }
+static inline int ny_early(const Pencil *self) { return part_of(column(self), columns).n; }
+static inline int nz(const Pencil *self) { return part_of(column(self), columns).n; }
+static inline int ny(const Pencil *self) { return part_of(row(self), rows).n; }
+
+static inline size_t z_count(const Pencil *self)
+{
+	return (size_t)(nx(self) * ny_early(self)) * (size_t)side;
+}
+
+static inline size_t y_count(const Pencil *self)
+{
+	return (size_t)(nx(self) * nz(self)) * (size_t)side;
+}
+
+static inline size_t x_stride(const Pencil *self) { return (size_t)(ny(self) * nz(self) + PAD); }
+static inline size_t x_count(const Pencil *self) { return (size_t)side * x_stride(self); }
+
+/* Pieces that are exchanged within a row, one for each plane and pencil, and within a column. */
+static inline int n_row(const Pencil *self) { return columns == 1 ? 0 : nx(self) * (int)columns; }
+static inline int n_column(const Pencil *self) { return nx(self) * (int)rows; }
+
+static inline fftw_complex *z_plane(const Pencil *self, int x)
+{
+	return self->z_lines + (size_t)(x * ny_early(self)) * (size_t)side;
+}
+
+static inline fftw_complex *y_plane(const Pencil *self, int x)
+{
+	fftw_complex *planes = columns == 1 ? self->z_lines : self->y_lines;
+
+	return planes + (size_t)x * (size_t)side * (size_t)nz(self);
+}
+
+static inline fftw_complex *x_plane(const Pencil *self, int x)
+{
+	return self->x_lines + (size_t)x * x_stride(self);
+}
+
+/* Piece i of a row: where it leaves z_lines, is in y_lines, and comes back. */
+static inline fftw_complex *in_z_lines(const Pencil *self, int i)
+{
+	return z_plane(self, i / (int)columns) + part_of(i % columns, columns).first;
+}
+
+static inline fftw_complex *in_y_lines(const Pencil *self, int i)
+{
+	return y_plane(self, i / (int)columns) + part_of(i % columns, columns).first * nz(self);
+}
+
+static inline fftw_complex *in_pieces(const Pencil *self, int i)
+{
+	return self->pieces + (z_plane(self, i / (int)columns) - self->z_lines) +
+	       part_of(i % columns, columns).first * ny_early(self);
+}
+
+/* Piece i of a column. */
+static inline fftw_complex *in_planes(const Pencil *self, int i)
+{
+	return y_plane(self, i / (int)rows) + part_of(i % rows, rows).first * nz(self);
+}
+
+/** Memory into which channels can lead, zeroed. */
+static inline fftw_complex *get_numbers(size_t n)
+{
+	fftw_complex *v = CkDirect_alloc(n * sizeof *v);
+
+	if (!v)
+		CkAbort("fft: no memory for %zu numbers", n);
+	return v;
+}
+
+#endif
