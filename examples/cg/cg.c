@@ -45,7 +45,7 @@ struct Piece {
 	double *x, *r;                  /* the solution and the residual, */
 	double *q;                      /* and A p, in our rows */
 	CkChannel **from, **to;         /* of each of the others: into p, and from its own part */
-	double rho, first_rho;          /* r r, now and at the beginning */
+	double rho, enough;             /* r r, and when to stop */
 	long iteration;
 	bool has_own, has_theirs;       /* parts of p that are as new as this iteration */
 };
@@ -65,10 +65,10 @@ static void make_rows(struct rows *m, struct range rows)
 		CkAbort("cg: no memory for %ld rows of the matrix", range_length(rows));
 }
 
-/* Whether the residual is small enough to stop. */
-static bool is_small(double rho, double first_rho)
+/* The residual's product with itself at which to stop. */
+static double small_enough(double first_rho)
 {
-	return rho <= first_rho * pow(10, (double)(-2 * digits));
+	return first_rho * pow(10, (double)(-2 * digits));
 }
 
 /* ---- where the parts of a piece are -----------------------------------------------------------
@@ -214,13 +214,13 @@ static void turn(Piece *self, double rho)
 	rows_turn(range_length(rows_of(self)), beta, self->r, self->p + rows_own(&self->rows));
 	self->rho = rho;
 	if (!self->iteration)
-		self->first_rho = rho;
+		self->enough = small_enough(rho);
 }
 
 void Piece_on_residual(Piece *self, double rho)
 {
 	turn(self, rho);
-	if (is_small(rho, self->first_rho))
+	if (rho <= self->enough)
 		CkContribute(self, &self->iteration, 1, CkReduction_max_long, Main_cb_solved(mainProxy));
 	else if (lb && self->iteration % lb == lb - 1)
 		CkAtSync(self);
@@ -316,12 +316,12 @@ static long solve_serially(const struct rows *m, double *x)
 {
 	const long n = range_length(m->rows);
 	double *p = get(n), *q = get(n), *r = get(n);
-	const double first_rho = rows_begin(m, (uint64_t)seed, x, r);
-	double rho = first_rho, beta = 0;
+	double rho = rows_begin(m, (uint64_t)seed, x, r), beta = 0;
+	const double enough = small_enough(rho);
 	long iteration = 0;
 
 	memset(p, 0, (size_t)n * sizeof *p);
-	while (!is_small(rho, first_rho)) {
+	while (rho > enough) {
 		double next;
 
 		rows_turn(n, beta, r, p);

@@ -35,11 +35,12 @@ static void connect_row(Pencil *self, int i)
 	const int tag = i / (int)columns, other = i % (int)columns;
 	const int n_other = part_of(other, columns).n;
 	const CProxyElement_Pencil peer = Pencil_at(pencils, row(self), other);
-	const size_t in = bytes_of(n_other, nz(self)), out = bytes_of(ny_early(self), n_other);
+	const size_t in = bytes_of(n_other, y_row(self));
+	const size_t out = bytes_of(ny_early(self), n_other + PAD);
 	const CkDirectStrides lines = {
-		.block_bytes = bytes_of(1, n_other),
+		.block_bytes = bytes_of(1, n_other + PAD),
 		.blocks = (size_t)ny_early(self),
-		.stride_bytes = (ptrdiff_t)bytes_of(1, (int)side),
+		.stride_bytes = (ptrdiff_t)bytes_of(1, z_row()),
 		.planes = 1,
 	};
 
@@ -56,14 +57,14 @@ static void connect_column(Pencil *self, int i)
 	const CProxyElement_Pencil peer = Pencil_at(pencils, other, column(self));
 
 	self->split_y_out[i] = Pencil_split_y_to(self, peer, x, in_planes(self, i),
-						 bytes_of(part_of(other, rows).n, nz(self)));
+						 bytes_of(part_of(other, rows).n, y_row(self)));
 }
 
 /* From the column, any plane of x. */
 static void connect_plane(Pencil *self, int x, int owner)
 {
 	const CProxyElement_Pencil peer = Pencil_at(pencils, owner, column(self));
-	const size_t bytes = bytes_of(ny(self), nz(self));
+	const size_t bytes = bytes_of(ny(self), y_row(self));
 
 	self->split_y_in[x] = Pencil_split_y_from(self, peer.ck, x, x_plane(self, x), bytes);
 	self->join_y_out[x] = Pencil_join_y_to(self, peer, x, x_plane(self, x), bytes);
@@ -101,7 +102,7 @@ static void arm_join_y(Pencil *self)
 
 		self->join_y_in[i] = Pencil_join_y_from(
 			self, Pencil_at(pencils, other, column(self)).ck, x, in_planes(self, i),
-			bytes_of(part_of(other, rows).n, nz(self)));
+			bytes_of(part_of(other, rows).n, y_row(self)));
 	}
 }
 
@@ -117,8 +118,9 @@ static void destroy(CkChannel **ends, int n)
 static void plan_all(Pencil *self, bool may_measure)
 {
 	const int n = (int)side;
-	const struct lines z = { n, ny_early(self), 1, n }, y = { n, nz(self), nz(self), 1 };
-	const struct lines x = { n, ny(self) * nz(self), (int)x_stride(self), 1 };
+	const struct lines z = { n, ny_early(self), 1, z_row() };
+	const struct lines y = { n, nz(self), y_row(self), 1 };
+	const struct lines x = { n, ny(self) * y_row(self), (int)x_stride(self), 1 };
 
 	if (!lines_plan(&self->z, z, self->z_lines, may_measure) ||
 	    !lines_plan(&self->y, y, y_plane(self, 0), may_measure) ||
@@ -130,19 +132,21 @@ static void plan_all(Pencil *self, bool may_measure)
 static double input(Pencil *self, bool set)
 {
 	const struct part x = part_of(row(self), rows), y = part_of(column(self), columns);
-	fftw_complex *v = self->z_lines;
 	double most = 0;
 
 	for (int i = 0; i < x.n; i++)
-		for (int j = 0; j < y.n; j++)
-			for (int z = 0; z < side; z++, v++) {
-				const long place = ((x.first + i) * side + y.first + j) * side + z;
-				const fftw_complex at = lines_input((uint64_t)seed, (uint64_t)place);
+		for (int j = 0; j < y.n; j++) {
+			fftw_complex *v = z_plane(self, i) + j * z_row();
+			const long first = ((x.first + i) * side + y.first + j) * side;
 
-				most = fmax(most, cabs(*v - at));
+			for (int z = 0; z < side; z++) {
+				const fftw_complex at = lines_input((uint64_t)seed, (uint64_t)(first + z));
+
+				most = fmax(most, cabs(v[z] - at));
 				if (set)
-					*v = at;
+					v[z] = at;
 			}
+		}
 	return most;
 }
 
@@ -152,9 +156,10 @@ void Pencil_on_new(Pencil *self)
 	self->x_lines = get_numbers(x_count(self));
 	if (columns > 1) {
 		self->y_lines = get_numbers(y_count(self));
-		self->pieces = get_numbers(z_count(self));
+		self->pieces = get_numbers((size_t)nx(self) * pieces_count(self));
 	}
 	plan_all(self, measure);
+	memset(self->z_lines, 0, z_count(self) * sizeof *self->z_lines);
 	memset(self->x_lines, 0, x_count(self) * sizeof *self->x_lines);
 	input(self, true);
 	connect_all(self);
@@ -195,12 +200,13 @@ void Pencil_on_split_z(Pencil *self)
 
 static void show(Pencil *self)
 {
-	const int plane = ny(self) * nz(self);
-	fftw_complex *all = get_numbers((size_t)side * (size_t)plane);
+	const int n = nz(self);
+	fftw_complex *all = get_numbers((size_t)(side * ny(self) * n)), *to = all;
 
 	for (int x = 0; x < side; x++)
-		memcpy(all + (size_t)(x * plane), x_plane(self, x), (size_t)plane * sizeof *all);
-	Main_part(mainProxy, row(self), column(self), 2 * plane * (int)side, (const double *)all);
+		for (int y = 0; y < ny(self); y++, to += n)
+			memcpy(to, x_plane(self, x) + y * y_row(self), (size_t)n * sizeof *to);
+	Main_part(mainProxy, row(self), column(self), 2 * (int)(to - all), (const double *)all);
 	CkDirect_free(all);
 }
 
@@ -236,7 +242,7 @@ void Pencil_on_resumeFromSync(Pencil *self)
 static void join_plane(Pencil *self, int x)
 {
 	const double scale = 1 / ((double)side * (double)side * (double)side);
-	const int n = ny_early(self) * (int)side;
+	const int n = ny_early(self) * z_row();
 	fftw_complex *v = z_plane(self, x);
 
 	lines_backward(&self->z, v);
@@ -267,7 +273,7 @@ static void place_piece(Pencil *self, int i)
 	const fftw_complex *from = in_pieces(self, i);
 	fftw_complex *to = in_z_lines(self, i);
 
-	for (int y = 0; y < ny_early(self); y++, from += n, to += side)
+	for (int y = 0; y < ny_early(self); y++, from += n + PAD, to += z_row())
 		memcpy(to, from, n * sizeof *to);
 }
 
@@ -347,7 +353,7 @@ void Pencil_pup(pup_er p, Pencil *self)
 	self->x_lines = pup_numbers(p, self->x_lines, x_count(self));
 	if (columns > 1) {
 		self->y_lines = pup_numbers(p, self->y_lines, y_count(self));
-		self->pieces = pup_numbers(p, self->pieces, z_count(self));
+		self->pieces = pup_numbers(p, self->pieces, (size_t)nx(self) * pieces_count(self));
 	}
 	pup_plans(p, self);
 	self->split_z_in = pup_ends(p, self, self->split_z_in, row_pieces, in_y_lines);
