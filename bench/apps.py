@@ -33,10 +33,10 @@ def cg(x, y, z, repeats):
     return [("", ours)], [("", [*side, "--repeat", str(repeats)])]
 
 
-def fft(side, iterations):
+def fft(side, iterations, pencils):
     ours = ["--side", str(side), "--measure", "1", "--verify", "0", "--iterations", str(iterations)]
-    return ([("slabs", [*ours, "--rows", "2"]), ("pencils", [*ours, "--rows", "1", "--columns", "2"])],
-            [("", [str(side), "--iterations", str(iterations)])])
+    ways = [("slabs", [*ours, "--rows", "2"])] + ([("pencils", [*ours, "--rows", "1", "--columns", "2"])] if pencils else [])
+    return ways, [("", [str(side), "--iterations", str(iterations)])]
 
 
 def cholesky(n, repeats, widths, mpi_widths):
@@ -48,7 +48,7 @@ def cholesky(n, repeats, widths, mpi_widths):
 # By application and case: our programs' arguments, and MPI's.
 CASES = {
     "cg": {"4096 unknowns": cg(64, 64, 1, 300), "10^6 unknowns": cg(100, 100, 100, 1)},
-    "fft": {"128^3": fft(128, 20), "256^3": fft(256, 3)},
+    "fft": {"128^3": fft(128, 20, True), "256^3": fft(256, 3, False)},
     "cholesky": {"1536": cholesky(1536, 5, (96, 128, 192), (32, 64)), "4096": cholesky(4096, 1, (128, 192), (32, 64))},
 }
 
