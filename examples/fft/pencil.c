@@ -120,7 +120,7 @@ static void plan_all(Pencil *self, bool may_measure)
 	const int n = (int)side;
 	const struct lines z = { n, ny_early(self), 1, z_row() };
 	const struct lines y = { n, nz(self), y_row(self), 1 };
-	const struct lines x = { n, ny(self) * y_row(self), (int)x_stride(self), 1 };
+	const struct lines x = { n, nz(self), (int)x_stride(self), 1 };
 
 	if (!lines_plan(&self->z, z, self->z_lines, may_measure) ||
 	    !lines_plan(&self->y, y, y_plane(self, 0), may_measure) ||
@@ -213,10 +213,12 @@ static void show(Pencil *self)
 /* The spectrum is complete. A program would use it here; this one goes back. */
 void Pencil_on_split_y(Pencil *self)
 {
-	lines_forward(&self->x, self->x_lines);
+	for (int y = 0; y < ny(self); y++)
+		lines_forward(&self->x, x_lines_at(self, y));
 	if (verify && self->iteration == 0)
 		show(self);
-	lines_backward(&self->x, self->x_lines);
+	for (int y = 0; y < ny(self); y++)
+		lines_backward(&self->x, x_lines_at(self, y));
 	Pencil_split_y_ready(self);
 	CkChannelPutAll(self->join_y_out, (int)side);
 }

@@ -13,7 +13,7 @@ struct Pencil {
 	int iteration, end;
 	fftw_complex *z_lines, *y_lines, *x_lines;
 	fftw_complex *pieces;           /* received on the way back, in order of the sender */
-	struct lines_plan z, y, x;      /* of a plane of z lines, one of y lines, all x lines */
+	struct lines_plan z, y, x;      /* of a plane of z lines, one of y lines, x lines of one y */
 	CkChannel **split_z_in, **split_z_out, **split_y_in, **split_y_out;
 	CkChannel **join_y_in, **join_y_out, **join_z_in, **join_z_out;
 };
@@ -87,6 +87,12 @@ static inline fftw_complex *y_plane(const Pencil *self, int x)
 static inline fftw_complex *x_plane(const Pencil *self, int x)
 {
 	return self->x_lines + (size_t)x * x_stride(self);
+}
+
+/* The lines of x with one y: few enough for a cache. */
+static inline fftw_complex *x_lines_at(const Pencil *self, int y)
+{
+	return self->x_lines + (size_t)y * (size_t)y_row(self);
 }
 
 /* Piece i of a row: where it leaves z_lines, is in y_lines, and comes back. */
