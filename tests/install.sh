@@ -99,7 +99,7 @@ without_rpath() { # what README.md says of a program that was linked without pkg
 step "without rpath" without_rpath
 
 # The guide and the examples, where links between them hold; an example of several files, from there.
-documents() { ( cd "$tmp/there/share/doc/chard" && grep -q stencil examples/README.md && missing_links docs/GUIDE.md docs/CHANNELS.md ); }
+documents() { ( cd "$tmp/there/share/doc/chard" && grep -q stencil examples/README.md && missing_links docs/GUIDE.md docs/CHANNELS.md docs/HALO.md ); }
 missing_links() { # files that the pages refer to, below this folder
 	local page to
 	for page; do

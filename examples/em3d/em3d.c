@@ -17,6 +17,9 @@
  *         each step from plain reads to channels gains, and costs in lines.
  * Checks  every value, bit for bit, against one processor's.
  * Source  EM3D of Split-C (Culler and others, 1993).
+ *
+ * A checkpoint has no threads, so it cannot be saved as it runs. scc shows a program that can, at
+ * fences.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +68,7 @@ struct half {
 
 struct Member {
 	struct half half[KINDS];
-	int n_heard;            /* its own begin, and with stores and channels two calls of each other PE */
+	int n_heard;            /* its own begin, and what others want: two calls of each */
 	CkCallback ready;       /* when all have heard all */
 };
 
@@ -177,7 +180,8 @@ static void ask(struct half *h, int other)
 		while (i + n < h->n_remote && h->remote[i + n] / nodes == pe)
 			n++;
 		if (version == CHANNELS) {
-			h->from[pe] = CkDirect_createHandleSeq(h->ghosts + i, (size_t)n * sizeof(double), came, h);
+			h->from[pe] = CkDirect_createHandleSeq(
+				h->ghosts + i, (size_t)n * sizeof(double), came, h);
 			from[n_from++] = &h->from[pe];
 		}
 		Member_wants(Member_at(members, pe), other, CkMyPe(),
@@ -224,8 +228,8 @@ void Member_on_begin(Member *self, CkSpread e, CkSpread h, CkCallback ready)
 	heard(self);
 }
 
-void Member_on_wants(Member *self, int kind, int from, CkGlobal ghosts, CkDirectHandle channel, int n,
-		     const long *which)
+void Member_on_wants(Member *self, int kind, int from, CkGlobal ghosts, CkDirectHandle channel,
+		     int n, const long *which)
 {
 	struct link *l = &self->half[kind].links[from];
 
@@ -304,7 +308,7 @@ static void share(Member *self, int kind)
 		else if (version == CHANNELS)
 			put(h, l);
 	}
-	/* It waits until all PEs have called it, stores or not: the barrier of the other versions. */
+	/* Behind it all PEs have called it, stores or not: what they computed before can be read. */
 	if (version != CHANNELS)
 		CkAllStoreSync();
 	else
@@ -362,7 +366,8 @@ static long wrong_values(const Main *self)
 {
 	const struct graph g = the_graph();
 	const long n = nodes * CkNumPes();
-	double *right[KINDS] = { get(n, sizeof(double)), get(n, sizeof(double)) }, *of = get(n, sizeof *of);
+	double *right[KINDS] = { get(n, sizeof(double)), get(n, sizeof(double)) };
+	double *of = get(n, sizeof *of);
 	long wrong = 0;
 
 	graph_serial(&g, iters, right);
@@ -402,8 +407,8 @@ void Main_on_drive(Main *self)
 	Member_run_all(members, cb);
 	seconds = take_double(CkCallbackThreadDelay(cb));
 	wrong = wrong_values(self);
-	CkPrintf("em3d: %ld E and %ld H nodes of degree %ld on each of %d PEs, %ld %% remote, by %s: %.4f us "
-		 "per edge: %s\n", nodes, nodes, degree, CkNumPes(), remote, names[version],
+	CkPrintf("em3d: %ld E and %ld H nodes of degree %ld on each of %d PEs, %ld %% remote, by %s: "
+		 "%.4f us per edge: %s\n", nodes, nodes, degree, CkNumPes(), remote, names[version],
 		 seconds * 1e6 / (double)(iters * KINDS * nodes * degree), wrong ? "WRONG" : "checked");
 	if (wrong)
 		CkError("em3d: %ld values differ from one processor's\n", wrong);

@@ -34,7 +34,8 @@ void Channels_on_connect(Channels *self)
 void Channels_on_bind(Channels *self, int side, int odd, CkDirectHandle h)
 {
 	self->to[odd][side] = h;
-	CkDirect_assocLocalBuffer(&self->to[odd][side], strip_row(&self->s, odd, border(side)), row_bytes());
+	CkDirect_assocLocalBuffer(&self->to[odd][side], strip_row(&self->s, odd, border(side)),
+				  row_bytes());
 	if (++self->n_bound == 4)
 		CkContributeBarrier(self, Channels_cb_run_all(channels));
 }
@@ -46,8 +47,8 @@ static void put_rows(Channels *self)
 	self->n_puts++;
 }
 
-/* This step's rows are on their way, and both neighbours' are there. Those of the next step may have
- * been seen before. */
+/* This step's rows are on their way, and both neighbours' are there. Those of the next step may
+ * have been seen before. */
 static bool is_complete(const Channels *self)
 {
 	const int step = self->s.step;
@@ -74,6 +75,7 @@ static void advance(void *arg)
 
 void Channels_on_run(Channels *self)
 {
+	self->s.began = CkWallTimer();
 	put_rows(self);
 	advance(self);
 }

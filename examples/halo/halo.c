@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * halo: Jacobi's method for Poisson's equation, a strip on each PE. The same exchange of rows in three
- * ways: by messages, by channels, by global pointers.
+ * halo: Jacobi's method for Poisson's equation, a strip on each PE. The same exchange of rows in
+ * three ways: by messages, by channels, by global pointers.
  *
  *	ckrun -n 2 ./halo --way channels --rows 500 --columns 500 --steps 200
  *
@@ -58,8 +58,8 @@ void strip_begin(struct strip *s, double *memory)
 }
 
 /* The first and the last column stay as they are. */
-static void compute_row(double *restrict next, const double *up, const double *here, const double *down,
-			const double *f)
+static void compute_row(double *restrict next, const double *up, const double *here,
+			const double *down, const double *f)
 {
 	for (long c = 1; c < columns - 1; c++)
 		next[c] = 0.25 * (up[c] + down[c] + here[c - 1] + here[c + 1] - f[c]);
@@ -141,7 +141,8 @@ static void came(Main *self)
 		return;
 	right = solve(n);
 	wrong = memcmp(right, self->u, (size_t)n * row_bytes()) != 0;
-	CkPrintf("halo: %ld rows of %ld points on each of %d PEs, by %s: %.3f us per step, in all %.4f s: %s\n",
+	CkPrintf("halo: %ld rows of %ld points on each of %d PEs, by %s: %.3f us per step, in all %.4f s: "
+		 "%s\n",
 		 rows, columns, CkNumPes(), names[way], self->seconds * 1e6 / (double)steps, self->seconds,
 		 wrong ? "WRONG" : "checked");
 	free(right);

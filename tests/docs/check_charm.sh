@@ -8,7 +8,8 @@
 #   3. Every name of ours is one: Ck..., Cth... and so on are declared in a public header or are
 #      variables in docs/GUIDE.md; X_..., M_..., T_... come out of ckci; attributes are known to it.
 #      The first column of a table has Charm++'s names and is not looked at.
-#   4. Code between ``` that is said to come from a file does, line by line; here, in GUIDE.md, in CHANNELS.md.
+#   4. Code between ``` that is said to come from a file does, line by line; here, in GUIDE.md, CHANNELS.md and
+#      HALO.md.
 #      All C in CHARM.md is. A line "..." stands for what is left out.
 #
 # CKCI=path: the compiler, default build/bin/ckci. --self-test plants mistakes in a copy, which must
@@ -185,7 +186,7 @@ self_test() {
 	plant 's/^\(| `sync` |.*\) | `tests.*/\1 | |/'
 }
 
-wrong=$(check docs/CHARM.md | sed 's|^|docs/CHARM.md:|'; for d in docs/GUIDE.md docs/CHANNELS.md; do blocks $d 0 | sed "s|^|$d:|"; done)
+wrong=$(check docs/CHARM.md | sed 's|^|docs/CHARM.md:|'; for d in docs/GUIDE.md docs/CHANNELS.md docs/HALO.md; do blocks $d 0 | sed "s|^|$d:|"; done)
 [ -n "$wrong" ] || [ "${1:-}" != --self-test ] || wrong=$(self_test)
 [ -z "$wrong" ] && exit 0
 echo "$wrong"
