@@ -4,7 +4,7 @@ group in turn."""
 from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
-          "many", "migrate", "pause", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort",
+          "many", "migrate", "pause", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort", "halo",
           "crowd", "waiting", "growth", "torn", "grain", "parts")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
@@ -263,6 +263,18 @@ class Builder:
             self.ckrun(program, *args, suffix="-nodes"),
             self.ckrun(program, *args, threads=True, suffix="-threads"),
             *self.mpi("samplesort", *args)])
+
+    def halo(self):
+        """Jacobi's method with as much for each PE, by messages, channels and global pointers, and by MPI."""
+        size, steps = ("20", "5") if self.smoke else ("500", "200")
+        program, args = "examples/halo/halo", ["--rows", size, "--columns", size, "--steps", steps]
+        jobs = []
+        for n in (1, 2):
+            jobs += [self.ckrun(program, "--way", way, *args, n=n, threads=threads, suffix=suffix)
+                     for way in ("messages", "channels", "globals")
+                     for threads, suffix in ((False, "-nodes"), (True, "-threads"))]
+            jobs += self.mpi("halo", size, size, steps, n=n)
+        return Group("halo", jobs)
 
     def crowd(self):
         """The same work on more and more PEs, with no more cores. A cell works for 20 us per message, so

@@ -197,6 +197,10 @@ TABLES = [
     ("Barrier on 2 PEs, us (ARMI, Figures 10-12)", "",
      "threads=barrier-group-threads processes=barrier-group-nodes OpenMPI=barrier-group-openmpi"
      " MPICH=barrier-group-mpich quiescence=quiescence-idle-nodes"),
+    *((f"Jacobi's method, us per step with 500 x 500 points on each PE, {kind} (ARMI, Figure 15)", "PEs",
+       f"messages=halo-messages-{suffix} channels=halo-channels-{suffix} globals=halo-globals-{suffix}"
+       " OpenMPI=halo-openmpi MPICH=halo-mpich")
+      for kind, suffix in (("processes", "nodes"), ("threads", "threads"))),
     *(logp(path, where) for where in ("nodes", "threads") for path in ("message", "channel")),
     ("Round trip, us (CkDirect, Table 1)", "bytes",
      "message=message-nodes CkDirect=channel-nodes OpenMPI=mpi-openmpi MPICH=mpi-mpich"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The MPI program beside examples/halo: Jacobi's method for Poisson's equation on a ring of strips, one for
- * each rank. In each step two receives and two sends, then the whole strip.
+ * The MPI program beside examples/halo: Jacobi's method for Poisson's equation on a ring of strips,
+ * one for each rank. In each step two receives and two sends, then the whole strip.
  *
  *     halo_mpi ROWS COLUMNS STEPS [--no-compute]
  *
  * Prints
  *
- *     halo-mpi step_us <microseconds per step, slowest rank> sum <of the final field>
+ *     halo-<library> <ranks> <microseconds per step, slowest rank> us
+ *     halo: ..., sum <of the final field>
  */
 #include "bench_mpi.h"
 
@@ -89,7 +90,8 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (argc < 4 || (s.rows = atol(argv[1])) < 1 || (s.columns = atol(argv[2])) < 1 || (steps = atol(argv[3])) < 1)
+	if (argc < 4 || (s.rows = atol(argv[1])) < 1 || (s.columns = atol(argv[2])) < 1 ||
+	    (steps = atol(argv[3])) < 1)
 		bench_mpi_refuse("Usage: halo_mpi ROWS COLUMNS STEPS [--no-compute]\n");
 	bench_mpi_pin(rank);
 	begin(&s, rank, ranks);
@@ -99,7 +101,8 @@ int main(int argc, char **argv)
 		mine[1] += s.u[steps % 2][i];
 	MPI_Reduce(&mine[1], &all[1], 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 	if (rank == 0)
-		printf("halo-mpi step_us %.3f sum %.6f\n", all[0] * 1e6 / (double)steps, all[1]);
+		printf("halo-%s %d %.3f us\nhalo: %ld rows of %ld points on each, sum %.6f\n",
+		       bench_mpi_library(), ranks, all[0] * 1e6 / (double)steps, s.rows, s.columns, all[1]);
 	for (int i = 0; i < 2; i++)
 		free(s.u[i]);
 	free(s.f);

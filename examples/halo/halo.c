@@ -8,6 +8,7 @@
  * Shows   what is the same and what differs, in messages.c, channels.c and globals.c; docs/HALO.md
  *         goes through them.
  * Checks  every point, bit for bit, against one processor's.
+ * Prints  `halo-WAY PEs us`, microseconds per step.
  */
 #include "halo.h"
 
@@ -132,7 +133,7 @@ static double *solve(long n)
 /* The strips of all PEs have come, and the time. */
 static void came(Main *self)
 {
-	static const char *const names[] = { "messages", "channels", "global pointers" };
+	static const char *const names[] = { "messages", "channels", "globals" };
 	const long n = rows * CkNumPes();
 	double *right;
 	bool wrong;
@@ -141,10 +142,9 @@ static void came(Main *self)
 		return;
 	right = solve(n);
 	wrong = memcmp(right, self->u, (size_t)n * row_bytes()) != 0;
-	CkPrintf("halo: %ld rows of %ld points on each of %d PEs, by %s: %.3f us per step, in all %.4f s: "
-		 "%s\n",
-		 rows, columns, CkNumPes(), names[way], self->seconds * 1e6 / (double)steps, self->seconds,
-		 wrong ? "WRONG" : "checked");
+	CkPrintf("halo-%s %d %.3f us\n", names[way], CkNumPes(), self->seconds * 1e6 / (double)steps);
+	CkPrintf("halo: %ld rows of %ld points on each of %d PEs, %ld steps by %s in %.4f s: %s\n", rows,
+		 columns, CkNumPes(), steps, names[way], self->seconds, wrong ? "WRONG" : "checked");
 	free(right);
 	free(self->u);
 	CkExit(wrong ? 1 : 0);
