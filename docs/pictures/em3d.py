@@ -38,12 +38,12 @@ def table(least, network):
 
 
 def plot(least, png):
-    script = ["set terminal pngcairo size 920,420", f"set output '{png}'", "set logscale y", "set grid", "set yrange [0.0005:*]",
+    script = ["set terminal pngcairo size 920,420", f"set output '{png}'", "set logscale y", "set grid",
               "set xlabel 'remote edges, %'", "set ylabel 'us per edge'", "set multiplot layout 1,2"]
     for network in NETWORKS:
         curves = [f"'-' title '{v}' with linespoints linewidth 2 linecolor rgb '{c}'" for v, c in zip(VERSIONS, COLOURS)]
-        key = 'bottom right' if network == 'one host' else 'center right'
-        script += [f"set title '{network}'", f'set key {key}', 'plot ' + ', '.join(curves)]
+        key = 'set key bottom right' if network == 'one host' else 'unset key'
+        script += [f"set title '{network}'", key, 'plot ' + ', '.join(curves)]
         for v in VERSIONS:
             script += [f'{p} {least[network, v, p]}' for p in PERCENT if (network, v, p) in least] + ['e']
     subprocess.run(['gnuplot'], input='\n'.join(script), text=True, check=True)
@@ -73,7 +73,8 @@ def main():
         case = network, version, percent
         least[case] = min(float(us), least.get(case, float('inf')))
     for network in NETWORKS:
-        print('\n'.join(table(least, network)))
+        if any(n == network for n, _, _ in least):
+            print('\n'.join(table(least, network)))
     if args.plot:
         plot(least, args.plot)
 
