@@ -342,6 +342,34 @@ void Member_on_run(Member *self, CkCallback done)
 	CkContribute(self, &seconds, 1, CkReduction_max_double, done);
 }
 
+static void end_half(struct half *h)
+{
+	for (int pe = 0; pe < CkNumPes(); pe++) {
+		free(h->links[pe].which);
+		free(h->links[pe].packed);
+	}
+	free(h->links);
+	free(h->from);
+	free(h->edges);
+	free(h->remote);
+	if (h->set)
+		CkDirect_destroySet(h->set);
+	if (version == STORES)
+		CkGlobalFree(h->shown);
+	else if (version == CHANNELS)
+		CkDirect_free(h->ghosts);
+	else
+		free(h->ghosts);
+}
+
+/* All that was stored and put has arrived. */
+void Member_on_end(Member *self, CkCallback done)
+{
+	for (int kind = E; kind < KINDS; kind++)
+		end_half(&self->half[kind]);
+	CkContributeBarrier(self, done);
+}
+
 /* ---- the main chare -------------------------------------------------------------------------- */
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -412,6 +440,9 @@ void Main_on_drive(Main *self)
 		 seconds * 1e6 / (double)(iters * KINDS * nodes * degree), wrong ? "WRONG" : "checked");
 	if (wrong)
 		CkError("em3d: %ld values differ from one processor's\n", wrong);
+	cb = CkCallbackResumeThread();
+	Member_end_all(members, cb);
+	CkFreeMsg(CkCallbackThreadDelay(cb));
 	CkExit(wrong ? 1 : 0);
 }
 

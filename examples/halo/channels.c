@@ -56,6 +56,15 @@ static bool is_complete(const Channels *self)
 	return self->n_puts > step && CkDirect_setRounds(self->set[step % 2]) > (uint64_t)step / 2;
 }
 
+/* No put is on its way: each exchange of a step has been waited for. */
+static void end(Channels *self)
+{
+	strip_end(&self->s, self);
+	for (int odd = 0; odd < 2; odd++)
+		CkDirect_destroySet(self->set[odd]);
+	CkDirect_free(self->s.u);
+}
+
 /* A neighbour puts into these ghosts again when it has what this strip puts next. */
 static void advance(void *arg)
 {
@@ -69,7 +78,7 @@ static void advance(void *arg)
 		if (self->s.step < steps)
 			put_rows(self);
 		else
-			strip_end(&self->s, self);
+			end(self);
 	}
 }
 
