@@ -247,7 +247,7 @@ needs_ci = $(foreach c,$(wildcard $(1)),$(eval $(B)/$(c:.ci=.o): $(B)/$(c:.ci=.d
 $(call needs_ci,bench/*.ci bench/*/*.ci)
 $(B)/examples/matmul/%.o $(B)/examples/stencil/%.o $(B)/examples/cg/%.o $(B)/examples/fft/%.o $(filter %/reducers.o,$(LIB_OBJ)): MORE := $(O3)
 # As bench/mpi, whose loops over the values are compared with these.
-$(B)/bench/collectives.o $(B)/bench/parts.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
+$(B)/bench/collectives.o $(B)/bench/globals.o $(B)/bench/parts.o $(B)/bench/strided.o $(B)/examples/samplesort/%.o: MORE := $(O3)
 $(B)/examples/matmul/%.o $(B)/examples/cholesky/%.o $(B)/bench/paircalc.o $(B)/bench/transfer.o: FLAGS += $(BLAS_CFLAGS)
 $(B)/examples/matmul/matmul $(B)/examples/cholesky/cholesky $(B)/bench/paircalc $(B)/bench/transfer: LIBS := $(BLAS_LIBS) $(LIBS)
 $(B)/examples/raytrace/raytrace: LIBS := $(PNG) -lm $(LIBS)

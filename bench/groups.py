@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 GROUPS = ("roundtrip", "untouched", "rate", "overhead", "aggregation", "instructions", "collectives",
           "many", "migrate", "pause", "fan", "model", "channels", "stencil", "footprint", "matmul", "matmul2", "samplesort", "halo",
-          "crowd", "waiting", "growth", "torn", "grain", "parts")
+          "crowd", "waiting", "growth", "torn", "grain", "parts", "globals")
 ON_DEMAND = ("lab",)  # and in a smoke test
 ANY = 1000
 
@@ -72,12 +72,13 @@ class Builder:
                              suffix="" if suffix is None else f"{suffix}-{m}")
                 for m in ("openmpi", "mpich")]
 
-    def one_mpi(self, which, name, *args, n=2, folder="bench/mpi", **options):
+    def one_mpi(self, which, name, *args, n=2, folder="bench/mpi", flags=(), env=(), **options):
         program = f"{folder}/{name}_mpi.{which}"
         launcher = {"openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe",
                                 "--bind-to", "none"],
                     "mpich": ["mpiexec.hydra"]}[which]
-        return Job(program, [*launcher, "-n", str(n), f"{self.build}/{program}", *args], **options)
+        command = [*launcher, *flags, "-n", str(n), f"{self.build}/{program}", *args]
+        return Job(program, (["env", *env] if env else []) + command, **options)
 
     # ---- the groups -------------------------------------------------------------------------
 
@@ -355,6 +356,31 @@ class Builder:
         """A buffer cut into parts; parts.py makes a table of it."""
         some = ["--reps", "1", "--sizes", "4096,1048576", "--parts", "1,16,256"]
         return Group("parts", self.parts_jobs(*(["--smoke"] if self.smoke else some)))
+
+    def globals_host(self, *args):
+        """Open MPI's osc/sm by force: what it takes by itself ends by SIGSEGV in MPI_Compare_and_swap (4.1.4)."""
+        return [*self.both("globals", *args),
+                self.ckrun("bench/globals", *args, env=["CK_GLOBAL_PATH=message"]),
+                self.ckrun("bench/globals", *args, "--apart", env=["CK_SHARE=0", "CK_GLOBAL_PATH=rma"]),
+                self.one_mpi("openmpi", "globals", *args, flags=["--mca", "osc", "sm"]),
+                self.one_mpi("mpich", "globals", *args)]
+
+    def globals_tcp(self, *args):
+        """Over tcp, on one host. Open MPI by its own point to point, and by UCX."""
+        tcp, args = "UCX_TLS=tcp,self", (*args, "--apart")
+        ob1 = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "osc", "pt2pt"]
+        ucx = ["--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "opal_common_ucx_tls", "any",
+               "--mca", "opal_common_ucx_devices", "any"]
+        return [*(self.ckrun("bench/globals", *args, env=["CK_SHARE=0", tcp, f"CK_GLOBAL_PATH={path}"], suffix="-tcp")
+                  for path in ("message", "rma")),
+                self.one_mpi("openmpi", "globals", *args, flags=ob1, suffix="-pt2pt-tcp"),
+                self.one_mpi("openmpi", "globals", *args, flags=ucx, env=[tcp], suffix="-ucx-tcp"),
+                self.one_mpi("mpich", "globals", *args, env=["MPIR_CVAR_NOLOCAL=1", tcp], suffix="-tcp")]
+
+    def globals(self):
+        """Operations on global pointers; globals.py makes tables of them."""
+        some = ["--smoke"] if self.smoke else ["--reps", "1", "--sizes", "4,8192,4194304"]
+        return Group("globals", [*self.globals_host(*some), *self.globals_tcp(*some)], rounds=3)
 
     def lab(self):
         """What no target, table of a paper or line of the cost model needs: bench/lab/README.md."""
