@@ -7,11 +7,11 @@
  *	ckrun -n 2 build/bench/globals             two processes of a host
  *	ckrun -n 2 --ppn 2 build/bench/globals     two PEs of one process
  *	CK_GLOBAL_PATH=message ckrun -n 2 ...      messages in shared memory
- *	CK_SHARE=0 UCX_TLS=tcp,self ckrun ...      over tcp; with CK_GLOBAL_PATH=rma by UCX's own
- *	                                           puts and gets
+ *	CK_SHARE=0 UCX_TLS=tcp,self ckrun ...      over tcp; with CK_GLOBAL_PATH=rma by UCX's puts and
+ *	                                           gets
  *
- * Options: --words or --bulk (only these), --only a,b,c (operations), --raw (memory of CkGlobalAlloc
- * instead of a spread), --apart (no floors), --sizes (of bulk), --reps, --smoke.
+ * Options: --words or --bulk (only these), --only a,b,c (operations), --raw (memory of
+ * CkGlobalAlloc, not of a spread), --apart (no floors), --sizes (of bulk), --reps, --smoke.
  * Prints `name bytes value ns`, medians of one operation. A name is globals-OPERATION-N-PATH with
  * -own (this PE's own memory), -both (both PEs do the same to each other; else PE 1 is idle),
  * -bulk. PATH is threads, memory, rma or message. N operations belong to a round:
@@ -23,8 +23,8 @@
  *	phase            N CkStore, then CkAllStoreSync of both PEs
  *	stream           CkStore without an end; at last CkStoreSync of the PE that has the memory
  *
- * Nothing is computed between the operations, and bulk data stays in the caches that have it: nobody
- * writes it between two gets.
+ * Nothing is computed between the operations, and bulk data stays in the caches that have it:
+ * nobody writes it between two gets.
  */
 #include <string.h>
 
@@ -244,7 +244,7 @@ static int path_of(CkGlobal g)
 	return strcmp(name, "remote access") == 0 ? RMA : MESSAGE;
 }
 
-/* The first operation on memory may go by message, because it is not known yet how it is reached. */
+/* The first operation on memory may go by message: it is not known yet how it is reached. */
 static int path_found(const Side *self)
 {
 	const int other = 1 - CkMyPe();

@@ -51,8 +51,8 @@ static inline struct globals_case globals_case_of(int kind)
 {
 	const int rest = kind / G_OPS;
 
-	return (struct globals_case){ (enum globals_op)(kind % G_OPS), rest / 8, rest / 4 % 2, rest / 2 % 2,
-				      rest % 2 };
+	return (struct globals_case){ (enum globals_op)(kind % G_OPS), rest / 8, rest / 4 % 2,
+				      rest / 2 % 2, rest % 2 };
 }
 
 /** The word of step k. */
@@ -136,8 +136,8 @@ static inline bool globals_wanted(const struct globals_options *o, enum globals_
 	return !o->only;
 }
 
-static inline void globals_add(struct plan *p, const struct globals_options *o, struct globals_case c,
-			       size_t bytes)
+static inline void globals_add(struct plan *p, const struct globals_options *o,
+			       struct globals_case c, size_t bytes)
 {
 	if (globals_wanted(o, c.op))
 		plan_add(p, globals_kind(c), bytes);
@@ -198,9 +198,15 @@ static inline void globals_report(struct plan *p, const char *where)
 }
 
 /** Of a round's run: whether this side does the operations, and whose memory it uses. */
-static inline bool globals_active(const struct globals_case *c, int me) { return me == 0 || c->both; }
+static inline bool globals_active(const struct globals_case *c, int me)
+{
+	return me == 0 || c->both;
+}
 
-static inline int globals_target(const struct globals_case *c, int me) { return c->own ? me : 1 - me; }
+static inline int globals_target(const struct globals_case *c, int me)
+{
+	return c->own ? me : 1 - me;
+}
 
 /* ---- the floors ----------------------------------------------------------------------------- */
 

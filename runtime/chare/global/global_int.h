@@ -106,28 +106,32 @@ static inline uint64_t spread_where(const struct spread *s, uint64_t at, int *pe
 	return (turn - block) * s->block_bytes + at;
 }
 
-/** The spread of a CkGlobal, with `bytes` bytes of its PE in bounds; others end the job. */
+/** The spread of that number; others end the job. */
 const struct spread *spread_of(struct pe *pe, uint32_t id);
 _Noreturn void spread_beyond(struct pe *pe, CkGlobal g, size_t bytes);
-char *reach_raw(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p);
 
 /** The memory of `g`, `bytes` bytes, for load and store; NULL: it is not reached from here. *pe_p:
  * whose it is. Ends the job if g names no such memory. */
-static inline char *reach(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
+char *reach(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p);
+
+/** The same where g lies in a spread that load and store reach; NULL: ask reach(). It calls
+ * nothing, so that its callers need few registers. */
+static inline char *reach_fast(const struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
 {
 	const struct global_pe *o = global_of(pe);
 	const struct spread *s;
 	uint64_t at;
+	char *part;
 
-	if (CSD_UNLIKELY(g.of < GLOBAL_SPREADS))
-		return reach_raw(pe, g, bytes, pe_p);
-	s = CSD_LIKELY(g.of < o->n_spreads) ? o->spreads[g.of] : NULL;
+	/* The first GLOBAL_SPREADS are NULL. */
+	if (CSD_UNLIKELY(g.of >= o->n_spreads))
+		return NULL;
+	s = o->spreads[g.of];
 	if (CSD_UNLIKELY(!s || g.at >= s->all))
-		spread_beyond(pe, g, bytes);
+		return NULL;
 	at = spread_where(s, g.at, pe_p);
-	if (CSD_UNLIKELY(bytes > s->part - at))
-		spread_beyond(pe, g, bytes);
-	return s->here[*pe_p] ? s->here[*pe_p] + at : NULL;
+	part = s->here[*pe_p];
+	return CSD_LIKELY(part && bytes <= s->part - at) ? part + at : NULL;
 }
 
 /** On its own PE, for a PE that asks: the memory. Ends the job if there is none; `call` is for the

@@ -20,7 +20,7 @@ static inline bool is_word(const char *p, size_t n)
 	return n <= 8 && !(n & (n - 1)) && !((uintptr_t)p & (n - 1));
 }
 
-static void load_word(void *to, const char *from, size_t n)
+static inline void load_word(void *to, const char *from, size_t n)
 {
 	switch (n) {
 	case 8: {
@@ -47,7 +47,7 @@ static void load_word(void *to, const char *from, size_t n)
 	}
 }
 
-static void store_word(char *to, const void *from, size_t n)
+static inline void store_word(char *to, const void *from, size_t n)
 {
 	uint64_t v = 0;
 
@@ -82,6 +82,23 @@ void shared_store(char *to, const void *from, size_t n)
 		store_word(to, from, n);
 	else
 		CkGen_copyBulk(to, from, n);
+}
+
+/* Words of 8 bytes are most of what programs read and write one by one: here no call is needed. */
+static inline void load_here(void *to, const char *from, size_t n)
+{
+	if (CSD_LIKELY(n == 8 && is_word(from, 8)))
+		load_word(to, from, 8);
+	else
+		shared_load(to, from, n);
+}
+
+static inline void store_here(char *to, const void *from, size_t n)
+{
+	if (CSD_LIKELY(n == 8 && is_word(to, 8)))
+		store_word(to, from, 8);
+	else
+		shared_store(to, from, n);
 }
 
 /* Acquire and release: programs pass things on by atomics. */
@@ -128,7 +145,7 @@ static void check_raw(struct pe *pe, CkGlobal g)
 			  (unsigned)g.of);
 }
 
-char *reach_raw(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
+static char *reach_raw(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
 {
 	check_raw(pe, g);
 	*pe_p = g.pe;
@@ -139,6 +156,20 @@ char *reach_raw(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
 	if (g.of == GLOBAL_PLACE)
 		return cmi_shared_at(pe->wire, g.pe, g.at);
 	return pe_is_here(pe, g.pe) ? (char *)(uintptr_t)g.at : NULL;
+}
+
+char *reach(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
+{
+	const struct spread *s;
+	uint64_t at;
+
+	if (g.of < GLOBAL_SPREADS)
+		return reach_raw(pe, g, bytes, pe_p);
+	s = spread_of(pe, g.of);
+	at = g.at < s->all ? spread_where(s, g.at, pe_p) : 0;
+	if (g.at >= s->all || bytes > s->part - at)
+		spread_beyond(pe, g, bytes);
+	return s->here[*pe_p] ? s->here[*pe_p] + at : NULL;
 }
 
 static char *own_raw(struct pe *pe, CkGlobal g, size_t bytes, const char *call, int for_pe)
@@ -202,41 +233,80 @@ const char *CkGlobalPath(CkGlobal g)
 
 /* ---- split phase ----------------------------------------------------------------------------- */
 
+/* What reach_fast does not find goes the slow ways, by functions of their own, so that the fast
+ * ways need few registers. */
+#define SLOWLY __attribute__((noinline)) static
+
+SLOWLY void get_slowly(struct pe *pe, void *dst, CkGlobal from, size_t bytes)
+{
+	int whose;
+	const char *p = reach(pe, from, bytes, &whose);
+
+	if (p)
+		shared_load(dst, p, bytes);
+	else
+		far_get(pe, whose, set_open(pe), dst, from, bytes);
+}
+
 void CkGet(void *dst, CkGlobal from, size_t bytes)
 {
 	struct pe *pe = ck_self();
 	int whose;
-	const char *p = reach(pe, from, bytes, &whose);
+	const char *p = reach_fast(pe, from, bytes, &whose);
 
 	if (CSD_LIKELY(p != NULL))
-		shared_load(dst, p, bytes);
+		load_here(dst, p, bytes);
 	else
-		far_get(pe, whose, set_open(pe), dst, from, bytes);
+		get_slowly(pe, dst, from, bytes);
+}
+
+SLOWLY void put_slowly(struct pe *pe, CkGlobal to, const void *src, size_t bytes)
+{
+	int whose;
+	char *p = reach(pe, to, bytes, &whose);
+
+	if (p)
+		shared_store(p, src, bytes);
+	else
+		far_put(pe, whose, set_open(pe), to, src, bytes);
 }
 
 void CkPut(CkGlobal to, const void *src, size_t bytes)
 {
 	struct pe *pe = ck_self();
 	int whose;
-	char *p = reach(pe, to, bytes, &whose);
+	char *p = reach_fast(pe, to, bytes, &whose);
 
 	if (CSD_LIKELY(p != NULL))
-		shared_store(p, src, bytes);
+		store_here(p, src, bytes);
 	else
-		far_put(pe, whose, set_open(pe), to, src, bytes);
+		put_slowly(pe, to, src, bytes);
+}
+
+SLOWLY void store_slowly(struct pe *pe, CkGlobal to, const void *src, size_t bytes)
+{
+	int whose;
+	char *p = reach(pe, to, bytes, &whose);
+
+	if (p) {
+		shared_store(p, src, bytes);
+		stores_count(pe, whose, bytes);
+	} else {
+		far_store(pe, whose, to, src, bytes, stores_count_far(pe, whose, bytes));
+	}
 }
 
 void CkStore(CkGlobal to, const void *src, size_t bytes)
 {
 	struct pe *pe = ck_self();
 	int whose;
-	char *p = reach(pe, to, bytes, &whose);
+	char *p = reach_fast(pe, to, bytes, &whose);
 
 	if (CSD_LIKELY(p != NULL)) {
-		shared_store(p, src, bytes);
+		store_here(p, src, bytes);
 		stores_count(pe, whose, bytes);
 	} else {
-		far_store(pe, whose, to, src, bytes, stores_count_far(pe, whose, bytes));
+		store_slowly(pe, to, src, bytes);
 	}
 }
 
@@ -270,16 +340,16 @@ void CkAtomicGet(void *old, int what, CkGlobal g, size_t bytes, uint64_t a, uint
 
 /* ---- at once --------------------------------------------------------------------------------- */
 
-void CkReadBytes(void *dst, CkGlobal from, size_t bytes)
+/* Also in checked mode. */
+SLOWLY void read_slowly(struct pe *pe, void *dst, CkGlobal from, size_t bytes)
 {
-	struct pe *pe = ck_self();
 	int whose;
 	const char *p = reach(pe, from, bytes, &whose);
 	uint32_t set;
 
-	if (CSD_UNLIKELY(!p || pe->node->check))
+	if (!p || pe->node->check)
 		check_thread(pe, "CkRead", "CkGet and CkSyncThen");
-	if (CSD_LIKELY(p != NULL)) {
+	if (p) {
 		shared_load(dst, p, bytes);
 		return;
 	}
@@ -288,16 +358,27 @@ void CkReadBytes(void *dst, CkGlobal from, size_t bytes)
 	set_wait(pe, set);
 }
 
-void CkWriteBytes(CkGlobal to, const void *src, size_t bytes)
+void CkReadBytes(void *dst, CkGlobal from, size_t bytes)
 {
 	struct pe *pe = ck_self();
+	int whose;
+	const char *p = reach_fast(pe, from, bytes, &whose);
+
+	if (CSD_LIKELY(p && !pe->node->check))
+		load_here(dst, p, bytes);
+	else
+		read_slowly(pe, dst, from, bytes);
+}
+
+SLOWLY void write_slowly(struct pe *pe, CkGlobal to, const void *src, size_t bytes)
+{
 	int whose;
 	char *p = reach(pe, to, bytes, &whose);
 	uint32_t set;
 
-	if (CSD_UNLIKELY(!p || pe->node->check))
+	if (!p || pe->node->check)
 		check_thread(pe, "CkWrite", "CkPut and CkSyncThen");
-	if (CSD_LIKELY(p != NULL)) {
+	if (p) {
 		shared_store(p, src, bytes);
 		return;
 	}
@@ -306,22 +387,45 @@ void CkWriteBytes(CkGlobal to, const void *src, size_t bytes)
 	set_wait(pe, set);
 }
 
-uint64_t CkAtomic(int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
+void CkWriteBytes(CkGlobal to, const void *src, size_t bytes)
 {
 	struct pe *pe = ck_self();
+	int whose;
+	char *p = reach_fast(pe, to, bytes, &whose);
+
+	if (CSD_LIKELY(p && !pe->node->check))
+		store_here(p, src, bytes);
+	else
+		write_slowly(pe, to, src, bytes);
+}
+
+SLOWLY uint64_t atomic_slowly(struct pe *pe, int what, CkGlobal g, size_t bytes, uint64_t a,
+			      uint64_t b)
+{
 	uint64_t old = 0;
 	uint32_t set;
 	int whose;
-	char *p;
+	char *p = reach(pe, g, bytes, &whose);
 
-	check_atomic(pe, what, g, bytes);
-	p = reach(pe, g, bytes, &whose);
-	if (CSD_UNLIKELY(!p || pe->node->check))
+	if (!p || pe->node->check)
 		check_thread(pe, "CkAtomic", "CkAtomicGet and CkSyncThen");
-	if (CSD_LIKELY(p != NULL))
+	if (p)
 		return atomic_on(p, what, bytes, a, b);
 	set = set_alone(pe);
 	far_atomic(pe, whose, set, &old, what, g, bytes, a, b);
 	set_wait(pe, set);
 	return old;
+}
+
+uint64_t CkAtomic(int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
+{
+	struct pe *pe = ck_self();
+	int whose;
+	char *p;
+
+	check_atomic(pe, what, g, bytes);
+	p = reach_fast(pe, g, bytes, &whose);
+	if (CSD_LIKELY(p && !pe->node->check))
+		return atomic_on(p, what, bytes, a, b);
+	return atomic_slowly(pe, what, g, bytes, a, b);
 }
