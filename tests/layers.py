@@ -88,7 +88,7 @@ INCLUDES = {
     'bench': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', *SCHEDULER],
     'bench/grain': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'bench.h'],
-    'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'globals.h', 'parts.h', 'keys.h', 'bench/grain/*.h'],
+    'bench/mpi': ['bench.h', 'plan.h', 'stream.h', 'crowd.h', 'globals.h', 'parts.h', 'keys.h', 'bench/grain/*.h', 'examples/*'],
     'bench/lines': [],
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
