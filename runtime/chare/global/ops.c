@@ -320,6 +320,22 @@ static void check_atomic(struct pe *pe, int what, CkGlobal g, size_t bytes)
 		csd_abort(pe, "CkAtomic: the %zu bytes are not aligned", bytes);
 }
 
+SLOWLY void atomic_get_slowly(struct pe *pe, void *old, int what, CkGlobal g, size_t bytes,
+			      uint64_t a, uint64_t b)
+{
+	uint64_t before;
+	int whose;
+	char *p = reach(pe, g, bytes, &whose);
+
+	if (!p) {
+		far_atomic(pe, whose, set_open(pe), old, what, g, bytes, a, b);
+		return;
+	}
+	before = atomic_on(p, what, bytes, a, b);
+	if (old)
+		memcpy(old, &before, bytes);
+}
+
 void CkAtomicGet(void *old, int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
 {
 	struct pe *pe = ck_self();
@@ -328,9 +344,9 @@ void CkAtomicGet(void *old, int what, CkGlobal g, size_t bytes, uint64_t a, uint
 	char *p;
 
 	check_atomic(pe, what, g, bytes);
-	p = reach(pe, g, bytes, &whose);
-	if (!p) {
-		far_atomic(pe, whose, set_open(pe), old, what, g, bytes, a, b);
+	p = reach_fast(pe, g, bytes, &whose);
+	if (CSD_UNLIKELY(!p)) {
+		atomic_get_slowly(pe, old, what, g, bytes, a, b);
 		return;
 	}
 	before = atomic_on(p, what, bytes, a, b);
