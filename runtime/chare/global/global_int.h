@@ -30,7 +30,8 @@ struct spread {
 	uint64_t block_bytes, by_block; /* bytes that lie together; see fast_divide */
 	uint64_t n_pes, by_pes;
 	uint64_t part;            /* bytes of a PE's part */
-	char **here;              /* ours: [n_pes]: their parts; NULL: not reached by load and store */
+	char **here;              /* ours: [n_pes]: their parts; NULL: not for load and store; in checked
+				   * mode not this PE's own either, whose checks are not on the fast way */
 
 	char *mine;               /* ours, of heap.c */
 	struct spread_shape shape;
@@ -51,7 +52,7 @@ struct global_node {
 
 /** A PE's state. */
 struct global_pe {
-	struct spread **spreads;  /* ours: [n_spreads], by number */
+	struct spread **spreads;  /* ours: [n_spreads], by number; spread_none: there is none */
 	uint32_t n_spreads;
 	struct far *far;        /* far.c's; NULL: nothing has been sent so far */
 	struct sets *sets;        /* sets.c's; NULL: nothing was under way so far */
@@ -106,6 +107,8 @@ static inline uint64_t spread_where(const struct spread *s, uint64_t at, int *pe
 	return (turn - block) * s->block_bytes + at;
 }
 
+/** In place of a spread that does not exist: it has no bytes. */
+extern struct spread spread_none;
 /** The spread of that number; others end the job. */
 const struct spread *spread_of(struct pe *pe, uint32_t id);
 _Noreturn void spread_beyond(struct pe *pe, CkGlobal g, size_t bytes);
@@ -123,11 +126,10 @@ static inline char *reach_fast(const struct pe *pe, CkGlobal g, size_t bytes, in
 	uint64_t at;
 	char *part;
 
-	/* The first GLOBAL_SPREADS are NULL. */
 	if (CSD_UNLIKELY(g.of >= o->n_spreads))
 		return NULL;
 	s = o->spreads[g.of];
-	if (CSD_UNLIKELY(!s || g.at >= s->all))
+	if (CSD_UNLIKELY(g.at >= s->all))
 		return NULL;
 	at = spread_where(s, g.at, pe_p);
 	part = s->here[*pe_p];

@@ -169,6 +169,8 @@ char *reach(struct pe *pe, CkGlobal g, size_t bytes, int *pe_p)
 	at = g.at < s->all ? spread_where(s, g.at, pe_p) : 0;
 	if (g.at >= s->all || bytes > s->part - at)
 		spread_beyond(pe, g, bytes);
+	if (*pe_p == pe->id)
+		return s->mine + at;
 	return s->here[*pe_p] ? s->here[*pe_p] + at : NULL;
 }
 
@@ -380,7 +382,7 @@ void CkReadBytes(void *dst, CkGlobal from, size_t bytes)
 	int whose;
 	const char *p = reach_fast(pe, from, bytes, &whose);
 
-	if (CSD_LIKELY(p && !pe->node->check))
+	if (CSD_LIKELY(p != NULL))
 		load_here(dst, p, bytes);
 	else
 		read_slowly(pe, dst, from, bytes);
@@ -409,7 +411,7 @@ void CkWriteBytes(CkGlobal to, const void *src, size_t bytes)
 	int whose;
 	char *p = reach_fast(pe, to, bytes, &whose);
 
-	if (CSD_LIKELY(p && !pe->node->check))
+	if (CSD_LIKELY(p != NULL))
 		store_here(p, src, bytes);
 	else
 		write_slowly(pe, to, src, bytes);
@@ -441,7 +443,7 @@ uint64_t CkAtomic(int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
 
 	check_atomic(pe, what, g, bytes);
 	p = reach_fast(pe, g, bytes, &whose);
-	if (CSD_LIKELY(p && !pe->node->check))
+	if (CSD_LIKELY(p != NULL))
 		return atomic_on(p, what, bytes, a, b);
 	return atomic_slowly(pe, what, g, bytes, a, b);
 }

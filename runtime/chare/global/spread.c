@@ -97,11 +97,13 @@ static const char *wrong_shape(const struct spread_shape *s)
 
 /* ---- this PE's ------------------------------------------------------------------------------- */
 
+struct spread spread_none;
+
 static struct spread *spread_at(const struct pe *pe, uint32_t id)
 {
 	const struct global_pe *o = global_of(pe);
 
-	return id >= GLOBAL_SPREADS && id < o->n_spreads ? o->spreads[id] : NULL;
+	return id < o->n_spreads && o->spreads[id] != &spread_none ? o->spreads[id] : NULL;
 }
 
 const struct spread *spread_of(struct pe *pe, uint32_t id)
@@ -143,8 +145,8 @@ static void room_for(struct pe *pe, uint32_t id)
 	if (n == o->n_spreads)
 		return;
 	o->spreads = cmi_realloc(o->spreads, n, sizeof(struct spread *), "spreads");
-	memset(o->spreads + o->n_spreads, 0, (n - o->n_spreads) * sizeof(struct spread *));
-	o->n_spreads = n;
+	while (o->n_spreads < n)
+		o->spreads[o->n_spreads++] = &spread_none;
 }
 
 /* Every PE's part has the same size, so nobody need know that of others. */
@@ -164,7 +166,7 @@ static struct spread *spread_make(struct pe *pe, uint32_t id, const struct sprea
 	s->by_pes = fast_divisor(s->n_pes, blocks);
 	s->here = cmi_alloc_zero(s->n_pes, sizeof(char *), "a spread");
 	s->mine = heap_new(pe, s->part, "a spread");
-	s->here[pe->id] = s->mine;
+	s->here[pe->id] = pe->node->check ? NULL : s->mine;
 	room_for(pe, id);
 	global_of(pe)->spreads[id] = s;
 	return s;
@@ -469,7 +471,7 @@ void spreads_stop(struct pe *pe)
 	struct global_pe *o = global_of(pe);
 
 	for (uint32_t id = 0; id < o->n_spreads; id++) {
-		struct spread *s = o->spreads[id];
+		struct spread *s = spread_at(pe, id);
 
 		if (!s)
 			continue;

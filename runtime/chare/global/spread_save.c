@@ -25,12 +25,12 @@ void spreads_write(struct pe *pe, struct image_out *out)
 	for (uint32_t id = GLOBAL_SPREADS; id < o->n_spreads; id++) {
 		const struct spread *s = o->spreads[id];
 		const struct image_name name = { .kind = IMAGE_SPREAD, .pe = (uint32_t)pe->id, .coll = id };
-		const uint64_t mine = s && s->all ?
-			spread_count(s->shape.n, s->block, s->n_pes, (uint64_t)pe->id) * s->shape.bytes : 0;
 		struct part_image *image;
+		uint64_t mine;
 
-		if (!s || !s->all)
+		if (!s->all)
 			continue;
+		mine = spread_count(s->shape.n, s->block, s->n_pes, (uint64_t)pe->id) * s->shape.bytes;
 		image = out->add(out, &name, sizeof *image + mine);
 		if (!image)
 			continue;
