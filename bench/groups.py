@@ -375,7 +375,7 @@ class Builder:
                   for path in ("message", "rma")),
                 self.one_mpi("openmpi", "globals", *args, flags=ob1, suffix="-pt2pt-tcp"),
                 self.one_mpi("openmpi", "globals", *args, flags=ucx, env=[tcp], suffix="-ucx-tcp"),
-                self.one_mpi("mpich", "globals", *args, env=["MPIR_CVAR_NOLOCAL=1", tcp], suffix="-tcp")]
+                self.one_mpi("mpich", "globals", *args, env=["MPIR_CVAR_NOLOCAL=1", tcp], suffix="-tcp", patience=20)]
 
     def globals(self):
         """Operations on global pointers; globals.py makes tables of them."""

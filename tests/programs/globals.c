@@ -276,6 +276,10 @@ static void check_geometry(const Hand *self, int which)
 
 static void show_own(Hand *self)
 {
+	uint64_t here = 0;
+
+	CkWrite(CkGlobalOf(&here), (uint64_t)7); /* any memory of the process */
+	CHECK_EQ(here, 7);
 	self->own = CkGlobalAlloc(4096);
 	CHECK_EQ(CkGlobalPe(self->own), CkMyPe());
 	CkWrite(CkSpreadAt(self->s[TABLE], (uint64_t)CkMyPe()), self->own);

@@ -15,6 +15,7 @@ enum {
 	GLOBAL_NONE,
 	GLOBAL_ADDRESS,           /* an address in the process of `pe` */
 	GLOBAL_PLACE,             /* a name of memory that the processes of that PE's host share */
+	GLOBAL_FOREIGN,           /* an address, of memory that checked mode does not know */
 	GLOBAL_SPREADS = 16,
 };
 
@@ -147,6 +148,8 @@ void *heap_new(struct pe *pe, size_t bytes, const char *what);
 void heap_end(struct pe *pe, void *p, const char *call);
 /** The name of such memory for the other processes of the host; 0: they cannot reach it. */
 uint64_t heap_name(const struct pe *pe, const void *p, size_t bytes);
+/** Checked mode: whether p lies in such memory, even if it has been freed. */
+bool heap_knows(struct pe *pe, const char *p);
 /** Checked mode: end the job unless all of it is allocated. */
 void heap_check(struct pe *pe, const char *p, size_t bytes, const char *call, int for_pe);
 void heap_refuse(struct pe *pe, struct csd_told *to);

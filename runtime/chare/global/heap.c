@@ -98,6 +98,11 @@ static void free_later(struct pe *pe, struct heap *h, void *p)
 	*slot = p;
 }
 
+bool heap_knows(struct pe *pe, const char *p)
+{
+	return piece_at(heap_of(pe), p) != NULL;
+}
+
 void heap_check(struct pe *pe, const char *p, size_t bytes, const char *call, int for_pe)
 {
 	const struct piece *s = piece_at(heap_of(pe), p);
@@ -171,8 +176,8 @@ void CkGlobalFree(CkGlobal g)
 	heap_end(pe, p, call);
 }
 
-/* Only memory of ours has a name: message memory has one, too, but it is given back while others
- * still know the name. */
+/* Only memory of ours, and that of channels, has a name: message memory has one, too, but it is given
+ * back while others still know the name. */
 CkGlobal CkGlobalOf(const void *p)
 {
 	struct pe *pe = ck_self();
@@ -180,6 +185,8 @@ CkGlobal CkGlobalOf(const void *p)
 
 	if (!p)
 		return CkGlobalNull();
+	if (pe->node->check && !heap_knows(pe, p))
+		return (CkGlobal){ pe->id, GLOBAL_FOREIGN, (uintptr_t)p };
 	if (name)
 		return (CkGlobal){ pe->id, GLOBAL_PLACE, name };
 	return (CkGlobal){ pe->id, GLOBAL_ADDRESS, (uintptr_t)p };

@@ -140,7 +140,7 @@ static void check_raw(struct pe *pe, CkGlobal g)
 {
 	if (g.of == GLOBAL_NONE)
 		csd_abort(pe, "a CkGlobal names nothing: it is CkGlobalNull()");
-	if (g.of > GLOBAL_PLACE || g.pe < 0 || g.pe >= pe->node->job->n_pes)
+	if (g.of > GLOBAL_FOREIGN || g.pe < 0 || g.pe >= pe->node->job->n_pes)
 		csd_abort(pe, "a CkGlobal is damaged, or was never set: PE %d, kind %u", (int)g.pe,
 			  (unsigned)g.of);
 }
@@ -185,7 +185,7 @@ static char *own_raw(struct pe *pe, CkGlobal g, size_t bytes, const char *call, 
 			csd_abort(pe, "%s by PE %d: %zu bytes do not lie in memory of PE %d", call, for_pe, bytes,
 				  pe->id);
 	}
-	if (pe->node->check && cmi_mem_has(pe->node->machine, p))
+	if (pe->node->check && g.of != GLOBAL_FOREIGN)
 		heap_check(pe, p, bytes, call, for_pe);
 	return p;
 }
