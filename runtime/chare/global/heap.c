@@ -176,8 +176,8 @@ void CkGlobalFree(CkGlobal g)
 	heap_end(pe, p, call);
 }
 
-/* Only memory of ours, and that of channels, has a name: message memory has one, too, but it is given
- * back while others still know the name. */
+/* Only memory of ours, and that of channels, has a name: message memory has one, too, but it is
+ * given back while others still know the name. */
 CkGlobal CkGlobalOf(const void *p)
 {
 	struct pe *pe = ck_self();
