@@ -198,7 +198,8 @@ static void letters(Hand *self)
 	check_letters(self, phase);
 }
 
-/* Each PE stores random amounts to the next one, which knows how many bytes there will be. */
+/* Each PE stores random amounts to the next one, which knows how many bytes there will be, and a
+ * word more into a spread. */
 static void neighbours(Hand *self, int round)
 {
 	const int next = (CkMyPe() + 1) % CkNumPes(), before = (CkMyPe() + CkNumPes() - 1) % CkNumPes();
@@ -213,7 +214,8 @@ static void neighbours(Hand *self, int round)
 		n = 1 + (size_t)below(&self->random, out - at);
 		CkStore(CkGlobalAdd(to, (int64_t)at), buf + at, n);
 	}
-	CkStoreSync(in);
+	CkStoreValue(CkSpreadAt(self->s[INBOX], inbox_of(next, 0, CkMyPe(), 0)), (uint64_t)round);
+	CkStoreSync(in + sizeof(uint64_t));
 	mine = CkGlobalLocal(self->own);
 	for (size_t i = 0; i < in; i++)
 		CHECK_EQ(mine[i], round % 100 + 1);
