@@ -503,7 +503,7 @@ bool cmi_write(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, const void
 	       struct cmi_op *op)
 {
 	op_begin(w, r, op);
-	return w->ops->write(r, addr, src, bytes, op);
+	return w->ops->put(r, addr, src, bytes, op);
 }
 
 bool cmi_atomic(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, enum cmi_atomic what,

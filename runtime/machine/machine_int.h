@@ -78,14 +78,13 @@ struct cmi_ops {
 	void *(*remote_ptr)(struct cmi_remote *r, uint64_t addr);
 	bool (*remote_rma)(const struct cmi_remote *r);
 	bool (*put)(struct cmi_remote *body, uint64_t body_addr, const void *src,
-		    size_t bytes, struct cmi_op *op); /* op->tail and what follows are filled in */
+		    size_t bytes, struct cmi_op *op); /* op->tail and what follows are filled in;
+						       * tail_addr 0 (cmi_write): no word follows */
 	bool (*put_naive)(struct cmi_remote *body, uint64_t body_addr, const void *src,
 			  size_t bytes, struct cmi_op *op);
 	/* NULL, all: no transport has RMA. */
 	bool (*has_rma)(const struct cmi *m);
 	bool (*get)(struct cmi_remote *r, uint64_t addr, void *dst, size_t bytes, struct cmi_op *op);
-	bool (*write)(struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
-		      struct cmi_op *op);
 	bool (*atomic)(struct cmi_remote *r, uint64_t addr, enum cmi_atomic what, size_t bytes,
 		       uint64_t a, uint64_t b, void *old, struct cmi_op *op);
 };

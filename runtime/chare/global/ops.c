@@ -322,38 +322,39 @@ static void check_atomic(struct pe *pe, int what, CkGlobal g, size_t bytes)
 		csd_abort(pe, "CkAtomic: the %zu bytes are not aligned", bytes);
 }
 
+/* The low bytes come first on all that Chard runs on. */
+static inline void atomic_here(void *old, char *p, int what, size_t bytes, uint64_t a, uint64_t b)
+{
+	const uint64_t before = atomic_on(p, what, bytes, a, b);
+
+	if (old)
+		memcpy(old, &before, bytes);
+}
+
 SLOWLY void atomic_get_slowly(struct pe *pe, void *old, int what, CkGlobal g, size_t bytes,
 			      uint64_t a, uint64_t b)
 {
-	uint64_t before;
 	int whose;
 	char *p = reach(pe, g, bytes, &whose);
 
-	if (!p) {
+	if (p)
+		atomic_here(old, p, what, bytes, a, b);
+	else
 		far_atomic(pe, whose, set_open(pe), old, what, g, bytes, a, b);
-		return;
-	}
-	before = atomic_on(p, what, bytes, a, b);
-	if (old)
-		memcpy(old, &before, bytes);
 }
 
 void CkAtomicGet(void *old, int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)
 {
 	struct pe *pe = ck_self();
-	uint64_t before;
 	int whose;
 	char *p;
 
 	check_atomic(pe, what, g, bytes);
 	p = reach_fast(pe, g, bytes, &whose);
-	if (CSD_UNLIKELY(!p)) {
+	if (CSD_LIKELY(p != NULL))
+		atomic_here(old, p, what, bytes, a, b);
+	else
 		atomic_get_slowly(pe, old, what, g, bytes, a, b);
-		return;
-	}
-	before = atomic_on(p, what, bytes, a, b);
-	if (old)
-		memcpy(old, &before, bytes); /* the low bytes come first on all that Chard runs on */
 }
 
 /* ---- at once --------------------------------------------------------------------------------- */

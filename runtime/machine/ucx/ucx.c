@@ -410,6 +410,5 @@ const struct cmi_ops ucx_ops = {
 	.put_naive = ucx_put_naive,
 	.has_rma = ucx_has_rma,
 	.get = ucx_get,
-	.write = ucx_write,
 	.atomic = ucx_atomic,
 };

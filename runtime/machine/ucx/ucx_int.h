@@ -189,8 +189,6 @@ bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_
 	     struct cmi_op *op);
 bool ucx_put_naive(struct cmi_remote *body, uint64_t body_addr, const void *src, size_t bytes,
 		   struct cmi_op *op);
-bool ucx_write(struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
-	       struct cmi_op *op);
 bool ucx_get(struct cmi_remote *r, uint64_t addr, void *dst, size_t bytes, struct cmi_op *op);
 bool ucx_atomic(struct cmi_remote *r, uint64_t addr, enum cmi_atomic what, size_t bytes, uint64_t a,
 		uint64_t b, void *old, struct cmi_op *op);

@@ -59,7 +59,7 @@ static void all_written(void *request, ucs_status_t status, void *arg)
 		op->done(op);
 }
 
-/* A put without a word, ucx_write. */
+/* A put without a word (cmi_write) is complete when the flush is. */
 static bool has_no_word(const struct cmi_op *op)
 {
 	return !op->tail_addr;
@@ -185,13 +185,6 @@ bool ucx_put(struct cmi_remote *body, uint64_t body_addr, const void *src, size_
 		return store_word(op);
 	return step_over(r->e, ucp_put_nbx(r->e->ep, src, bytes, body_addr, r->rkey, &param)) &&
 	       after_body(op);
-}
-
-/* The word's way without the word: it is complete when the flush is. */
-bool ucx_write(struct cmi_remote *r, uint64_t addr, const void *src, size_t bytes,
-	       struct cmi_op *op)
-{
-	return ucx_put(r, addr, src, bytes, op);
 }
 
 bool ucx_get(struct cmi_remote *remote, uint64_t addr, void *dst, size_t bytes, struct cmi_op *op)
