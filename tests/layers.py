@@ -43,7 +43,7 @@ LAYERS = {
 # The rooms of a layer, bottom up: each may call those before it. The files that lie in the
 # layer's folder itself are above all its rooms.
 ROOMS = {
-    'runtime/machine': ['tools', 'base', 'boot', 'boot/pmi1', 'boot/pmix', 'start', 'shm', 'alive', 'alive/hosts', 'ucx', 'local'],
+    'runtime/machine': ['tools', 'base', 'boot', 'boot/pmi1', 'boot/pmix', 'start', 'shm', 'alive', 'alive/hosts', 'filter', 'ucx', 'local'],
     'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],

@@ -167,6 +167,14 @@ int cmi_poll_period(const struct cmi_pe *w);
 /** Connections that this wire has opened to other PEs so far; for measurements. */
 int cmi_n_connections(const struct cmi_pe *w);
 
+/** What CK_WIRE has done to what this wire has sent. */
+struct cmi_wire_counts {
+	uint64_t frames, squeezed;            /* of them */
+	uint64_t bytes_before, bytes_after;
+};
+/** False: nothing is filtered. For statistics. */
+bool cmi_wire_counts(const struct cmi_pe *w, struct cmi_wire_counts *counts_p);
+
 /** Whether there are other nodes. If not, the loop may skip cmi_progress. */
 bool cmi_has_network(const struct cmi_pe *w);
 

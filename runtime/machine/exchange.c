@@ -24,11 +24,12 @@
 #include "start/meet.h"
 #include "alive/host_watch.h"
 #include "alive/hosts/pulse_net.h"
+#include "filter/filter.h"
 #include "base/say.h"
 #include "shm/share.h"
 
 /* Raise it when a blob, a message header or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 24 };
+enum { PROTOCOL_VERSION = 25 };
 
 static const char MAGIC[8] = "chard";
 
@@ -52,6 +53,7 @@ struct wires_head {
 	uint64_t fingerprint;
 	struct cmi_key128 key; /* a new one; node 0's is the job's */
 	struct pulse_name pulse;
+	struct filter_name filters;
 };
 
 /* ---- host identity ----------------------------------------------------------------- */
@@ -235,12 +237,11 @@ static void new_key(struct cmi_key128 *key_p)
 }
 
 /* The seal goes into hashes that can be inverted by an observer, so it must not reveal the key. */
-static void take_key(struct cmi *m, struct cmi_key128 key)
+static void make_seal(struct cmi *m)
 {
 	static const char what[] = "seal";
 
-	m->key = key;
-	m->job.seal = cmi_mac(key, what, sizeof what);
+	m->job.seal = cmi_mac(m->key, what, sizeof what);
 }
 
 static int publish_wires(struct cmi *m, uint64_t fingerprint)
@@ -253,6 +254,8 @@ static int publish_wires(struct cmi *m, uint64_t fingerprint)
 
 	new_key(&head.key);
 	HOST_WATCHES(m, describe, m, &head.pulse);
+	if (m->filters)
+		m->filters_room->describe(m, &head.filters);
 	memcpy(blob, &head, sizeof head);
 	for (int i = 0; !rc && i < m->o.n_pes; i++) {
 		uint32_t len;
@@ -337,8 +340,10 @@ static int collect_wires(struct cmi *m, unsigned char *blob, size_t blob_cap,
 		memcpy(&head, blob, sizeof head);
 		fingerprint[node] = head.fingerprint;
 		HOST_WATCHES(m, learn, m, node, &head.pulse);
+		if (m->filters)
+			m->filters_room->learn(m, node, &head.filters);
 		if (node == 0)
-			take_key(m, head.key);
+			m->key = head.key;
 	}
 	m->addresses.bytes = cmi_realloc(m->addresses.bytes, (size_t)m->addresses.at[m->job.n_pes] + 1, 1,
 					 "the PEs' addresses");
@@ -368,6 +373,10 @@ int exchange_wires(struct cmi *m, uint64_t fingerprint)
 		rc = meet_collect(m, 1, "wires", cap);
 	if (!rc)
 		rc = collect_wires(m, blob, cap, fingerprints);
+	if (!rc && m->filters)
+		rc = m->filters_room->agree(m);
+	if (!rc)
+		make_seal(m);
 	/* Not after the first meeting: a fast node may already have published its wires. */
 	meet_forget(m);
 	free(fingerprints);

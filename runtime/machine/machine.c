@@ -17,6 +17,7 @@
 #include "base/cmi_env.h"
 #include "base/cmi_note.h"
 #include "exchange.h"
+#include "filter/filter.h"
 #include "base/die.h"
 #include "alive/fault.h"
 #include "base/job.h"
@@ -37,6 +38,7 @@
 #define ADDRESS(ops) &ops,
 static const struct cmi_ops *const back_ends[] = { NETWORK(ADDRESS) ADDRESS(loop_ops) };
 static const struct host_watch *const host_watches[] = { HOST_WATCH(ADDRESS) NULL };
+static const struct filters_room *const filters_rooms[] = { FILTERS(ADDRESS) NULL };
 static const struct launcher *const launchers[] = { LAUNCHER(ADDRESS) NULL };
 
 /** A network under a launcher, loopback without one; CK_MACHINE overrides that, for tests;
@@ -76,6 +78,8 @@ static int copy_options(struct cmi *m, const struct cmi_options *o)
 /** Free the machine's plain memory. */
 static void machine_free(struct cmi *m)
 {
+	if (m->filters)
+		m->filters_room->close(m);
 	bind_close(m);
 	exchange_free(m);
 	share_close(m);
@@ -152,6 +156,21 @@ static int join_job(struct cmi *m)
 	return 0;
 }
 
+/** What the network carries, and not the memory of the host, is squeezed and sealed. */
+static int open_filters(struct cmi *m)
+{
+	const bool network = m->ops != &host_ops && m->job.n_nodes > 1;
+
+	if (!cmi_env_text("CK_WIRE"))
+		return 0;
+	if (!m->filters_room) {
+		machine_say("CK_WIRE is set, and this library has been built without the room filter");
+		return -ENOTSUP;
+	}
+	m->filters_room->open(m, network);
+	return 0;
+}
+
 int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struct cmi **m_p)
 {
 	struct cmi *m = cmi_alloc_zero(1, sizeof *m, "start-up");
@@ -163,12 +182,15 @@ int cmi_open(const struct cmi_options *o, const struct cmi_client *client, struc
 	cmi_note_open();
 	m->client = *client;
 	m->host_watches = host_watches;
+	m->filters_room = filters_rooms[0];
 	meet_open(m);
 	atomic_init(&m->ender, 0);
 	mem_arena_init(&m->arena);
 	rc = copy_options(m, o);
 	if (!rc)
 		rc = join_job(m);
+	if (!rc && m->job_known)
+		rc = open_filters(m);
 	if (!rc)
 		rc = m->ops->open(m);
 	if (rc) {
@@ -219,6 +241,8 @@ int cmi_connect(struct cmi *m, uint64_t fingerprint)
 
 	if (!m->job_known) {
 		rc = exchange_hosts(m);
+		if (!rc)
+			rc = open_filters(m);
 		if (rc)
 			return rc;
 		bind_open(m);
@@ -265,6 +289,8 @@ void cmi_close(struct cmi *m)
 			neighbour_close(&m->wire[i]->neighbour);
 			share_pe_close(m->wire[i]);
 		}
+	if (m->filters)
+		m->filters_room->close(m);
 	m->ops->close(m); /* its last step is a fence: a node that is silent afterwards may have left */
 	HOST_WATCHES(m, close, m);
 	process_forget(m);
@@ -328,6 +354,13 @@ int cmi_poll_period(const struct cmi_pe *w)
 int cmi_n_connections(const struct cmi_pe *w)
 {
 	return w->ops->n_connections(w);
+}
+
+bool cmi_wire_counts(const struct cmi_pe *w, struct cmi_wire_counts *counts_p)
+{
+	if (w->filter)
+		*counts_p = *w->m->filters_room->counts(w);
+	return w->filter;
 }
 
 bool cmi_has_network(const struct cmi_pe *w)
@@ -432,7 +465,9 @@ struct cmi_remote *cmi_attach(struct cmi_pe *w, int pe, const struct cmi_key *ke
 	if (key->len == 0 || key->len > sizeof key->bytes)
 		return NULL;
 	near = near_attach(w, pe, key, addr);
-	return near ? near : w->ops->attach(w, pe, key, addr);
+	if (near || w->filter) /* a network that writes memory by itself passes no filter */
+		return near;
+	return w->ops->attach(w, pe, key, addr);
 }
 
 void cmi_detach(struct cmi_pe *w, struct cmi_remote *r)
@@ -480,7 +515,7 @@ bool cmi_put_naive(struct cmi_pe *w, struct cmi_remote *body, uint64_t body_addr
 /* Memory that the host's processes share is not attached by a network. */
 bool cmi_has_rma(const struct cmi_pe *w, int pe, bool emulated)
 {
-	return w->ops->has_rma && !share_reaches(w->m->share, w->m->job.node_of[pe]) &&
+	return w->ops->has_rma && !w->filter && !share_reaches(w->m->share, w->m->job.node_of[pe]) &&
 	       (emulated || w->ops->has_rma(w->m));
 }
 

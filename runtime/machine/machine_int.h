@@ -115,6 +115,7 @@ struct cmi_pe {
 	bool network;    /* another node exists */
 	bool all_shared; /* and all of them are reached through shared memory */
 	struct share_pe *share;  /* share.c's; NULL: no other node shares memory with us */
+	struct filter_pe *filter; /* frame.c's; NULL: what the network carries leaves as it is */
 	void *alt_stack; /* the fault handlers' stack on this thread, or NULL */
 };
 
@@ -140,6 +141,8 @@ struct cmi {
 	struct host_table table;          /* meet.c's, at start-up */
 	int boot_timeout_ms;              /* meet.c's */
 	struct cmi_key128 key;            /* of the job, from cmi_connect on; a secret of its nodes */
+	const struct filters_room *filters_room; /* of rooms.list; NULL: it has been left out */
+	struct filters *filters;          /* what CK_WIRE says; NULL: nothing */
 	const struct host_watch *const *host_watches; /* of rooms.list; then NULL */
 	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who prints,

@@ -20,7 +20,7 @@ static const char *const names[] = {
 	"CK_LB_SPEEDS", "CK_LB_TOLERANCE", "CK_MACHINE", "CK_MESSAGE_MEMORY", "CK_NOTES",
 	"CK_PEER_TIMEOUT", "CK_PES",
 	"CK_RANDOM_DELAY", "CK_RANDOM_QUEUE", "CK_RESTART", "CK_SEED", "CK_SHARE", "CK_STACK", "CK_STATS",
-	"CK_SYNC_MS", "CK_TRACE", "CK_UCX_DIR", "CK_VERBOSE", "CK_WATCHDOG",
+	"CK_SYNC_MS", "CK_TRACE", "CK_UCX_DIR", "CK_VERBOSE", "CK_WATCHDOG", "CK_WIRE", "CK_WIRE_KEY",
 };
 enum {
 	N_NAMES = sizeof names / sizeof *names,

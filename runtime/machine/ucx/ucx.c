@@ -246,7 +246,7 @@ static int ucx_pe_open(struct cmi *m, struct cmi_pe **w_p)
 	w->poll_period = 1;
 	w->came = w->until_windows = 1;
 	status = worker_open(w, u->context);
-	if (status == UCS_OK && ucx_am_open(w)) {
+	if (status == UCS_OK && ucx_am_open(w, m)) {
 		ucp_worker_destroy(w->worker);
 		status = UCS_ERR_NO_MEMORY;
 	}
@@ -284,9 +284,14 @@ static int ucx_pe_address(struct cmi_pe *base, struct wire_address *a)
 
 static int ucx_progress(struct cmi_pe *base)
 {
+	int n;
+
 	if (base->holds)
 		ucx_batch_pass(base);
-	return (int)ucp_worker_progress(ucx_pe(base)->worker);
+	n = (int)ucp_worker_progress(ucx_pe(base)->worker);
+	if (n == 0 && base->filter)
+		base->m->filters_room->idle(base);
+	return n;
 }
 
 /* While a batch waits, the end of the pass matters as over tcp. */

@@ -110,10 +110,20 @@ static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *hea
 	return ucp_am_send_nbx(e->ep, id, header, header_len, what, 1, param);
 }
 
+static void send_in_frames(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data,
+			   size_t bytes)
+{
+	const struct cmi_pe *w = &e->w->base;
+
+	ucx_frames_send(e, &(struct item){ .id = id, .kind = id == AM_MESSAGE ? m->handler : 0, .data = data,
+					   .bytes = bytes });
+	w->m->client.msg_free(w->owner, m);
+}
+
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes)
 {
 	struct cmi_pe *base = &e->w->base;
-	bool plain = id == AM_BATCH || bytes <= (e->tcp ? TCP_PLAIN_MAX : PLAIN_MAX);
+	bool plain = id >= AM_BATCH || bytes <= (e->tcp ? TCP_PLAIN_MAX : PLAIN_MAX);
 	ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
 				UCP_OP_ATTR_FIELD_FLAGS,
@@ -124,6 +134,10 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 	};
 	ucs_status_ptr_t request;
 
+	if (base->filter && id != AM_FRAME) {
+		send_in_frames(e, id, m, data, bytes);
+		return;
+	}
 	/* While UCX has the message no queue does, so its link can point to the endpoint. */
 	m->next = (struct cmi_msg *)e;
 	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data,
@@ -180,6 +194,11 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 	};
 	ucs_status_ptr_t request;
 
+	if (e->w->base.filter) {
+		ucx_frames_send(e, &(struct item){ AM_PUT, op->wire.head.channel, &op->wire, sizeof op->wire, src,
+						   bytes });
+		return;
+	}
 	if (e->tcp && bytes > TCP_PACK_MAX && bytes <= TCP_PIECE && is_at_a_page(src)) {
 		ucx_batch_put_alone(e, &op->wire, src, bytes);
 		return;
@@ -201,6 +220,9 @@ static size_t piece_bytes(size_t all, size_t at)
 
 static void put_send_pieces(struct ucx_ep *e, struct cmi_op *op, const char *src, size_t bytes)
 {
+	if (bytes > UINT32_MAX)
+		machine_die(e->w->base.m, "PE %d: a put of %zu bytes to PE %d, which is on another host: with CK_WIRE "
+					  "it can have 4 GB", e->w->base.pe, bytes, e->pe);
 	op->wire.bytes = (uint32_t)bytes;
 	for (size_t at = 0; at < bytes; at += piece_bytes(bytes, at))
 		put_send(e, op, src + at, piece_bytes(bytes, at), UCP_AM_SEND_FLAG_EAGER);
@@ -218,9 +240,9 @@ bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, c
 	if ((e->tcp || !e->rma) && ucx_batch_put(e, &op->wire, src, bytes))
 		return true;
 	op->state = 1; /* until all pieces are under way */
-	if (bytes >= RNDV_MIN)
+	if (bytes >= RNDV_MIN && !base->filter)
 		put_send(e, op, src, bytes, UCP_AM_SEND_FLAG_RNDV);
-	else if (e->tcp && bytes >= TCP_PIECE)
+	else if ((e->tcp || base->filter) && bytes >= TCP_PIECE)
 		put_send_pieces(e, op, src, bytes);
 	else
 		put_send(e, op, src, bytes, 0);
@@ -334,7 +356,7 @@ void ucx_check_source(const struct ucx_pe *w, int src_pe)
 			    j->node, w->base.pe, src_pe);
 }
 
-static void check_message_size(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came)
+void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came)
 {
 	if (said != came || came < sizeof(struct cmi_msg))
 		machine_die(w->base.m, "node %d PE %d received %zu bytes of a message of %llu "
@@ -363,7 +385,7 @@ static void rndv_done(struct late *l)
 {
 	if (l->m) {
 		msg_local_restore(l->m, &l->local);
-		check_message_size(l->w, l->src_pe, l->m->size, l->bytes);
+		ucx_check_message(l->w, l->src_pe, l->m->size, l->bytes);
 	}
 	l->ready = true;
 	late_drain(l->w, l->src_pe);
@@ -409,7 +431,7 @@ static ucs_status_t message_rndv(struct ucx_pe *w, const void *header, size_t he
 	if (header_len == sizeof src_pe)
 		memcpy(&src_pe, header, sizeof src_pe);
 	ucx_check_source(w, src_pe);
-	check_message_size(w, src_pe, bytes, bytes);
+	ucx_check_message(w, src_pe, bytes, bytes);
 	l = late_new(w, src_pe);
 	l->bytes = bytes;
 	l->m = w->base.m->client.msg_alloc(w->base.owner, bytes);
@@ -434,12 +456,12 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
 		return message_rndv(w, header, header_len, data, bytes);
 	if (bytes < sizeof head)
-		check_message_size(w, -1, 0, bytes);
+		ucx_check_message(w, -1, 0, bytes);
 	ucx_came(w, bytes);
 	flip_arrived(data, bytes);
 	memcpy(&head, data, sizeof head); /* tcp delivers at any alignment */
 	ucx_check_source(w, head.src_pe);
-	check_message_size(w, head.src_pe, head.size, bytes);
+	ucx_check_message(w, head.src_pe, head.size, bytes);
 	if (!may_hold(w, data, bytes, param->recv_attr)) {
 		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 		msg_local_fill(m, data, bytes);
@@ -527,12 +549,20 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
 
 /* No PERSISTENT_DATA: with it UCX first copies data whose buffer cannot be kept into one of its
  * own, and we would copy it once more. */
-int ucx_am_open(struct ucx_pe *w)
+int ucx_am_open(struct ucx_pe *w, const struct cmi *m)
 {
-	if (set_handler(w, AM_MESSAGE, am_message_arrived) != UCS_OK ||
-	    set_handler(w, AM_PUT, am_put_arrived) != UCS_OK ||
-	    set_handler(w, AM_BATCH, ucx_batch_arrived) != UCS_OK)
-		return -EIO;
+	static const ucp_am_recv_callback_t bare[AM_LAST + 1] = { [AM_MESSAGE] = am_message_arrived,
+								  [AM_PUT] = am_put_arrived,
+								  [AM_BATCH] = ucx_batch_arrived };
+	static const ucp_am_recv_callback_t filtered[AM_LAST + 1] = { [AM_MESSAGE] = ucx_bare_arrived,
+								      [AM_PUT] = ucx_bare_arrived,
+								      [AM_BATCH] = ucx_bare_arrived,
+								      [AM_FRAME] = ucx_frame_arrived };
+	const ucp_am_recv_callback_t *handlers = m->filters ? filtered : bare;
+
+	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)
+		if (handlers[id] && set_handler(w, id, handlers[id]) != UCS_OK)
+			return -EIO;
 	return 0;
 }
 

@@ -218,18 +218,10 @@ static void put_record(struct ucx_pe *w, const char *at, size_t bytes)
 	ucx_put_deliver(w, &wire, at + PUT_HEAD, bytes - PUT_HEAD);
 }
 
-ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
-			       size_t bytes, const ucp_am_recv_param_t *param)
+void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes)
 {
-	struct ucx_pe *w = arg;
 	struct record r;
 
-	(void)header;
-	msg_tell_came(w->base.m, false);
-	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
-		segment_damaged(w);
-	ucx_came(w, bytes);
-	flip_arrived(data, bytes);
 	for (size_t at = 0; at < bytes; at += padded(r.bytes)) {
 		if (bytes - at < sizeof r)
 			segment_damaged(w);
@@ -243,6 +235,20 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 		else
 			segment_damaged(w);
 	}
+}
+
+ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
+			       size_t bytes, const ucp_am_recv_param_t *param)
+{
+	struct ucx_pe *w = arg;
+
+	(void)header;
+	msg_tell_came(w->base.m, false);
+	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+		segment_damaged(w);
+	ucx_came(w, bytes);
+	flip_arrived(data, bytes);
+	ucx_batch_records(w, data, bytes);
 	return UCS_OK;
 }
 

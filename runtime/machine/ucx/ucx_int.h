@@ -5,6 +5,7 @@
  *   ucx.c     context, workers, progress, open and close; it calls the others
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_batch.c  many small ones in one active message
+ *   ucx_frame.c  what leaves through the filters of CK_WIRE, and comes through them
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
  *   ucx_mem.c chunks, keys, attached memory
  *   ucx_put.c one-sided puts into attached memory
@@ -19,11 +20,13 @@
 
 #include <pthread.h>
 
+#include "../filter/filter.h"
 #include "machine_int.h"
 #include "ucx_calls.h"
 #include "window.h"
 
-enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_FIRST = AM_MESSAGE, AM_LAST = AM_BATCH };
+enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_FRAME = 4,
+       AM_FIRST = AM_MESSAGE, AM_LAST = AM_FRAME };
 
 struct ucx {
 	ucp_context_h context;
@@ -126,7 +129,7 @@ static inline void ucx_came(struct ucx_pe *w, size_t bytes)
 
 /* ucx_am.c */
 
-int ucx_am_open(struct ucx_pe *w);
+int ucx_am_open(struct ucx_pe *w, const struct cmi *m);
 void ucx_am_close(struct ucx_pe *w);
 void ucx_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 void ucx_release(struct cmi_pe *w, struct cmi_msg *m);
@@ -137,6 +140,8 @@ bool ucx_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes);
 /** End the job if no PE of another node has that number. */
 void ucx_check_source(const struct ucx_pe *w, int src_pe);
+/** The same for a message of `came` bytes that says it has `said`. */
+void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t came);
 /** Deliver an arrival, or queue it after earlier ones of its source. The callee owns the message;
  * the data stays the caller's. */
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
@@ -166,8 +171,21 @@ void ucx_batch_send(struct ucx_ep *e);
 /** A pass of the scheduler has ended: send all batches. Returns the longest wait in one, in ns, and
  * 1 if nothing has waited. Only while w->holds is set. */
 uint64_t ucx_batch_pass(struct cmi_pe *w);
+/** The records of a segment. */
+void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes);
 ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
 			       size_t bytes, const ucp_am_recv_param_t *param);
+
+/* ucx_frame.c */
+
+/** What a message, a segment or a put becomes where CK_WIRE is set: its bytes have been copied when
+ * this returns. */
+void ucx_frames_send(struct ucx_ep *e, const struct item *item);
+ucs_status_t ucx_frame_arrived(void *arg, const void *header, size_t header_len, void *data,
+			       size_t bytes, const ucp_am_recv_param_t *param);
+/** Anything that did not pass the filters, where CK_WIRE is set. */
+ucs_status_t ucx_bare_arrived(void *arg, const void *header, size_t header_len, void *data,
+			      size_t bytes, const ucp_am_recv_param_t *param);
 
 /* ucx_mem.c */
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pays.h: whether compressing pays, for each other host and each kind of item.
+ *
+ * It pays when a byte takes the link longer than it takes to compress and restore it, and to carry
+ * what is left:
+ *
+ *   squeezing + restoring + ratio * link < link       (ns a byte)
+ *
+ * The link's time is measured by the receiver: the gap between two frames of one item, which leave
+ * right after each other, if the receiver has waited for the second one. Frames back tell it to the
+ * sender. A link that is never waited for stays unknown, and nothing is compressed for it. Ratio and
+ * speed are measured on what was compressed; a kind that does not pay is tried again more and more
+ * seldom.
+ */
+#ifndef PAYS_H
+#define PAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PAYS_KINDS = 16 };
+
+/** What one PE knows about another host. */
+struct host_pays {
+	struct host_pays *next;
+	uint64_t host_id;
+	uint32_t link_kbs;         /* to that host, as it says; 0: unknown */
+	double came_bytes, came_ns; /* from that host: of frames for which this PE has waited */
+	struct kind_pays {
+		double ratio, ns;  /* after / before; of a byte to squeeze it; ns 0: never tried */
+		unsigned wait;     /* how many more items leave as they are until the next try */
+		unsigned patience; /* how many did last time */
+	} kind[PAYS_KINDS];
+};
+
+/** Whether to compress `bytes` bytes now, because it pays or because it is to be found out. */
+bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes);
+/** It has been done: `packed` bytes in `ns`. */
+void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns);
+
+/** A frame has come `gap_ns` after the one before it, with which it left, and was waited for. */
+void pays_came(struct host_pays *h, size_t bytes, uint64_t gap_ns);
+/** How fast frames come from that host, in kB/s; 0: unknown. */
+uint32_t pays_came_kbs(const struct host_pays *h);
+
+/** Whether to cut an item in two only to have such a gap measured: while the link is unknown, and
+ * now and then. `n`: counts the items. */
+bool pays_to_cut(const struct host_pays *h, size_t bytes, unsigned n);
+
+#endif
