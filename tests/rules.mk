@@ -54,6 +54,7 @@ WRITES   := open close pwrite fdatasync fsync mkdir rmdir unlink rename symlink 
 $(B)/tests/image/test_image_disk: LIBS += $(WRITES:%=-Wl,--wrap=%)
 # It runs the command.
 $(B)/tests/image/test_ckpt: | $(CKPT)
+$(B)/tests/machine/test_filter: LIBS += -Wl,--wrap=machine_say,--wrap=cmi_env_refuse
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.

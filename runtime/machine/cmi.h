@@ -48,6 +48,8 @@ struct cmi_job {
 	int pes_on_host;     /* PEs of the job on this host */
 	int cores_on_host;   /* that they may use together: the same number on all nodes of the host */
 	int first_on_host;   /* how many of them have lower numbers than this node's PE 0 */
+	bool filtered;       /* CK_WIRE changes what the network carries, */
+	bool sealed;         /* and seals it */
 	uint64_t seal;       /* from cmi_connect on: a number known only to the job's nodes */
 };
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs and examples on several hosts, which are namespaces of this machine, under each launcher.
 
-    tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--draw=[WORD]] [--link SEED] [pattern]
+    tests/rig/hosts.py [-b build folder] [--hosts 2,4] [--draw=[WORD]] [--link SEED] [--wire WORDS] [pattern]
 
 `make check-hosts` calls it. It takes the commands that the tables of tests run in the shape 2x1, with the rules for
 what must come out. --draw: a sixth of them, others with each launcher and number of hosts, as the word draws, or the name of
 the commit; a pattern: those whose command contains it. --link: over cables that lose, delay, double, swap and damage frames
-as the seed says; 0 draws a seed. It prints what fails as tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The
+as the seed says; 0 draws a seed. --wire: with this CK_WIRE. It prints what fails as tests/run.py does, then a table launcher x hosts x programs. What cannot run here has a line "skip  WHAT: WHY". The
 last line is "N passed, N failed, N skipped".
 """
 
@@ -41,6 +41,7 @@ def parse_options():
     parser.add_argument('--launcher', default='', help='only launchers whose name contains it')
     parser.add_argument('--draw', metavar='WORD', help='a sixth of the commands, drawn by the word, or by the name of the commit')
     parser.add_argument('--link', type=int, metavar='SEED', help='over bad cables; 0 draws a seed')
+    parser.add_argument('--wire', metavar='WORDS', default='', help='CK_WIRE of all jobs')
     parser.add_argument('-j', '--jobs', type=int, default=2, help='jobs at a time (2)')
     parser.add_argument('-v', '--verbose', action='store_true', help='name each test that passes')
     options = parser.parse_args()
@@ -98,12 +99,15 @@ class Launched(running.Runner):
         self.given |= environment
 
 
-def case_of(hosts, launcher, env, words, checks):
+def case_of(hosts, launcher, wire, env, words, checks):
     nodes, ppn = SHAPES[hosts.n]
     env = env | {'CK_PES': str(ppn), 'CK_VERBOSE': '1'}
     # Most programs find any number of jobs of one node right, too. So one line must say that it is one job.
     checks = [check for check in checks if check[0] != 'quiet'] + \
         [('one', f'^chard: UCX .*, {nodes * hosts.n} nodes on several hosts$')]
+    if wire:
+        env |= {'CK_WIRE': wire}
+        checks += [('one', '^chard: what leaves a host is s')]
     start = hosts.enter(1) + ['env', '-u', 'TMPDIR'] + launcher.words(hosts, nodes, env | {'CHARD_TEST': ''})
     return tables.Case(f'{launcher.name}, {hosts.n} hosts', ' '.join(os.path.basename(word) for word in words),
                        start + words, env, list(checks))
@@ -141,7 +145,7 @@ def totals(hosts):
 def run_launcher(hosts, launcher, environment, options):
     """Ends of all its cases."""
     found = commands(options)
-    cases = [case_of(hosts, launcher, *command) for command in drawn(found, hosts, launcher, options)]
+    cases = [case_of(hosts, launcher, options.wire, *command) for command in drawn(found, hosts, launcher, options)]
     if len(cases) < len(found):
         print(f'skip  {launcher.name}, {hosts.n} hosts, {len(found) - len(cases)} of {len(found)} commands: not drawn by '
               f'{options.draw}', flush=True)

@@ -76,6 +76,8 @@ static void filters_open(struct cmi *m, bool network)
 	}
 	f->name = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *f->name, "the job's nodes");
 	m->filters = f;
+	m->job.filtered = true;
+	m->job.sealed = f->words & WIRE_SEAL;
 }
 
 static void filters_close(struct cmi *m)

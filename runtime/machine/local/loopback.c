@@ -10,6 +10,8 @@
  * changes. In one thread a seed replays exactly; with threads the random numbers replay, but not
  * their timing.
  *
+ * Where CK_WIRE is set, all transits are frames of the filters (filter/filter.h), as over UCX.
+ *
  * All nodes share their memory, so attaching only checks whose memory it is, and a put is a copy.
  */
 #include <errno.h>
@@ -20,6 +22,8 @@
 #include "../tools/cmi_random.h"
 #include "../base/cmi_alloc.h"
 #include "../base/die.h"
+#include "../filter/filter.h"
+#include "../shm/flip.h"
 #include "../start/loop_net.h"
 #include "machine_int.h"
 #include "../shm/msg_local.h"
@@ -154,9 +158,10 @@ static uint64_t draw(struct loop_pe *w, uint64_t n)
 
 /* ---- sending ------------------------------------------------------------------------- */
 
-static struct transit *transit_new(const struct cmi_pe *w, const void *data, size_t bytes)
+/* `room`: for so many bytes. */
+static struct transit *transit_new(const struct cmi_pe *w, const void *data, size_t bytes, size_t room)
 {
-	size_t size = (sizeof(struct transit) + bytes + CMI_MSG_ALIGN - 1) / CMI_MSG_ALIGN *
+	size_t size = (sizeof(struct transit) + room + CMI_MSG_ALIGN - 1) / CMI_MSG_ALIGN *
 		      CMI_MSG_ALIGN;
 	struct transit *t = cmi_must_have(aligned_alloc(CMI_MSG_ALIGN, size), size, "a message");
 
@@ -189,9 +194,30 @@ static void transit_send(struct cmi_pe *from, int dst_pe, struct transit *t)
 		cmi_wake(&to->base);
 }
 
+enum { LOOP_MESSAGE = ITEM_MESSAGE, LOOP_PUT = 2 };
+
+static void frames_send(struct cmi_pe *w, int dst_pe, const struct item *item)
+{
+	const struct filters_room *f = w->m->filters_room;
+	size_t at = 0, piece;
+
+	do {
+		struct transit *t;
+
+		piece = f->next(w, dst_pe, item, at);
+		t = transit_new(w, NULL, 0, frame_most(piece));
+		t->bytes = f->encode(w, dst_pe, item, at, piece, t->data);
+		transit_send(w, dst_pe, t);
+		at += piece;
+	} while (at < item->header_len + item->bytes);
+}
+
 static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
-	transit_send(w, dst_pe, transit_new(w, m, m->size));
+	if (w->filter)
+		frames_send(w, dst_pe, &(struct item){ .id = LOOP_MESSAGE, .kind = m->handler, .data = m, .bytes = m->size });
+	else
+		transit_send(w, dst_pe, transit_new(w, m, m->size, m->size));
 	w->m->client.msg_free(w->owner, m);
 }
 
@@ -211,11 +237,16 @@ static bool finish_later(struct cmi_op *op)
 static bool loop_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h,
 			const void *src, size_t bytes, struct cmi_op *op)
 {
-	struct transit *t = transit_new(w, src, bytes);
+	struct transit *t;
 
-	t->is_put = true;
-	t->head = *h;
-	transit_send(w, dst_pe, t);
+	if (w->filter) {
+		frames_send(w, dst_pe, &(struct item){ LOOP_PUT, h->channel, h, sizeof *h, src, bytes });
+	} else {
+		t = transit_new(w, src, bytes, bytes);
+		t->is_put = true;
+		t->head = *h;
+		transit_send(w, dst_pe, t);
+	}
 	op->tail_addr = 0;
 	return !finish_later(op);
 }
@@ -265,6 +296,27 @@ static void deliver_message(struct loop_pe *w, struct transit *t)
 	m->client.msg_arrived(w->base.owner, msg);
 }
 
+static void deliver_frame(struct cmi_pe *w, struct transit *t)
+{
+	struct item_arrived a;
+	struct cmi_put_head head = { .channel = 0 };
+	const char *why;
+
+	flip_arrived(t->data, t->bytes);
+	why = w->m->filters_room->decode(w, t->data, t->bytes, &a);
+	if (why)
+		w->m->filters_room->refuse(w, t->data, t->bytes, why);
+	free(t);
+	if (!a.whole)
+		return;
+	if (a.id == LOOP_MESSAGE) {
+		w->m->client.msg_arrived(w->owner, a.m);
+		return;
+	}
+	memcpy(&head, a.header, a.header_len < sizeof head ? a.header_len : sizeof head);
+	w->m->client.put_arrived(w->owner, a.src_pe, &head, a.data, a.bytes);
+}
+
 static void deliver_from(struct loop_pe *w, int src_pe)
 {
 	struct transit_queue *q = &w->from[src_pe];
@@ -272,6 +324,10 @@ static void deliver_from(struct loop_pe *w, int src_pe)
 
 	q->head = t->next;
 	w->n_waiting--;
+	if (w->base.filter) {
+		deliver_frame(&w->base, t);
+		return;
+	}
 	if (!t->is_put) {
 		deliver_message(w, t);
 		return;

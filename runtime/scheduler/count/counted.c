@@ -254,6 +254,28 @@ static void counts_ready(struct node *node)
 	csd_watch_swaps(node, count_swap);
 }
 
+/* What CK_WIRE does: struct cmi_wire_counts, in its order. */
+static void name_filtered(struct node *node)
+{
+	node->counting->filtered = csd_count_number(node, "network", "frames", COUNT_TIMES);
+	csd_count_number(node, "network", "squeezed", COUNT_TIMES);
+	csd_count_number(node, "network", "before", COUNT_BYTES);
+	csd_count_number(node, "network", "after", COUNT_BYTES);
+}
+
+static void count_filtered(const struct pe *pe)
+{
+	uint64_t *n = pe->counts->numbers + pe->node->counting->filtered;
+	struct cmi_wire_counts counts;
+
+	if (!cmi_wire_counts(pe->wire, &counts))
+		return;
+	n[0] = counts.frames;
+	n[1] = counts.squeezed;
+	n[2] = counts.bytes_before;
+	n[3] = counts.bytes_after;
+}
+
 static void counts_know_job(struct node *node)
 {
 	struct csd_counting *k = node->counting;
@@ -262,6 +284,8 @@ static void counts_know_job(struct node *node)
 		return;
 	k->n_gauges = node->job->n_pes;
 	k->gauges = cmi_gauges_open(k->n_gauges);
+	if (node->job->filtered)
+		name_filtered(node);
 	if (k->file && node->job->node == 0)
 		counts_check_file(k);
 }
@@ -312,6 +336,7 @@ static void counts_loop_ended(struct pe *pe)
 	charge(pe, c);
 	const uint64_t to_ns = csd_now_ns();
 
+	count_filtered(pe);
 	if (pe->node->counting->report)
 		counts_add_own(pe, c->since, to_ns);
 }

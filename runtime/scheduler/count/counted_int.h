@@ -18,6 +18,7 @@ struct csd_counting {
 				        * directory */
 	struct gauge *gauges;          /* of the whole job, ckrun's; NULL: none */
 	int n_gauges;
+	int filtered;                  /* the first of name_filtered's numbers */
 	bool counter;
 	uint64_t from_ticks, from_ns;  /* one moment by both clocks, when the process began */
 	struct count_name *rows, *numbers;

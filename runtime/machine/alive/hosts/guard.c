@@ -124,7 +124,7 @@ void guard_start(struct cmi *m)
 	unsigned *address;
 	size_t n;
 
-	if (!cmi_env_flag("CK_GUARD", false) || !spans_hosts(m))
+	if (!cmi_env_flag("CK_GUARD", m->job.sealed) || !spans_hosts(m))
 		return;
 	if (!m->pulse)
 		cmi_env_refuse(

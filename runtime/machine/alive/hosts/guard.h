@@ -21,7 +21,7 @@
 struct cmi;
 struct sock_filter;
 
-/** Main, when the second meeting is over. Does nothing unless CK_GUARD is 1 and the job has several
+/** Main, when the second meeting is over. Does nothing unless CK_GUARD is 1, as it is by default with CK_WIRE=seal, and the job has several
  * hosts. */
 void guard_start(struct cmi *m);
 
