@@ -57,7 +57,7 @@ $(B)/tests/image/test_ckpt: | $(CKPT)
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
-FLIPPED  := $(addprefix runtime/machine/,shm/share.c ucx/ucx_am.c ucx/ucx_batch.c)
+FLIPPED  := $(addprefix runtime/machine/,shm/share.c ucx/ucx_am.c ucx/ucx_cut.c ucx/ucx_batch.c)
 FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %.c,$(B)/tests/damage/%.o,$(notdir $(FLIPPED)))
 define flip_rule
 $$(B)/tests/damage/$(notdir $(1:.c=.o)): $(1) Makefile tests/rules.mk

@@ -81,7 +81,7 @@ int ucx_packs_open(struct ucx *u)
 			     .finish = ucx_pack_finish },
 	};
 
-	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)
+	for (unsigned id = AM_MESSAGE; id <= AM_BATCH; id++)
 		if (ucp_dt_create_generic(&ops[id], NULL, &u->packed[id]) != UCS_OK)
 			return -ENOMEM;
 	return 0;
@@ -89,7 +89,7 @@ int ucx_packs_open(struct ucx *u)
 
 void ucx_packs_close(struct ucx *u)
 {
-	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)
+	for (unsigned id = AM_MESSAGE; id <= AM_BATCH; id++)
 		if (u->packed[id])
 			ucp_dt_destroy(u->packed[id]);
 }
