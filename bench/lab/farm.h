@@ -50,7 +50,8 @@ static inline struct farm farm_options(int argc, char **argv)
 			exit(2);
 		}
 		i++;
-		*known[k].at = (int)bench_number(argv[0], argv[i - 1], argv[i], known[k].least, known[k].most);
+		*known[k].at = (int)bench_number(argv[0], argv[i - 1], argv[i], known[k].least,
+						 known[k].most);
 	}
 	return f;
 }
@@ -61,7 +62,8 @@ static inline void farm_pinged(struct farm_pings *p, double us)
 		p->us[p->n++] = us;
 }
 
-static inline void farm_print(const char *name, const struct farm *f, double us, struct farm_pings *p)
+static inline void farm_print(const char *name, const struct farm *f, double us,
+			      struct farm_pings *p)
 {
 	printf("farm-%s %d %.1f ms\n", name, f->bytes, us / 1e3);
 	if (p->n == 0)
