@@ -58,7 +58,7 @@ $(B)/tests/machine/test_filter: LIBS += -Wl,--wrap=machine_say,--wrap=cmi_env_re
 $(B)/tests/machine/test_guard: LIBS += -Wl,--wrap=machine_die,--wrap=setsockopt,--wrap=opendir,--wrap=pthread_create
 
 # The programs of the damage tests, with objects that may flip a byte of what arrives.
-FLIPPED  := $(addprefix runtime/machine/,shm/share.c ucx/ucx_am.c ucx/ucx_batch.c)
+FLIPPED  := $(addprefix runtime/machine/,shm/share.c ucx/ucx_am.c ucx/ucx_cut.c ucx/ucx_batch.c)
 FLIP_OBJ := $(B)/tests/damage/flip.o $(patsubst %.c,$(B)/tests/damage/%.o,$(notdir $(FLIPPED)))
 define flip_rule
 $$(B)/tests/damage/$(notdir $(1:.c=.o)): $(1) Makefile tests/rules.mk
@@ -133,11 +133,12 @@ check: deps
 	@tests/run.py -b $(B) $(if $(SANITIZE),-s $(SANITIZE)) $(if $(FULL)$(FIND),,--draw=$(SEED)) '$(FIND)'
 # HOSTS=2 chooses the numbers of hosts, FIND=pattern the programs, SHORT=1 a sixth, as the commit's name draws, or SEED=word. Then
 # once more over cables that lose, delay, double, swap and damage frames, as LINK_SEED=N decides, or a number that is
-# drawn. 77: no namespaces here, as a line has said.
+# drawn, and in all kinds of weather, of which make check draws twelve. 77: no namespaces here, as a line has said.
 check-hosts: deps-hosts
 	@$(MAKE) -s tests
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) $(if $(HOSTS),--hosts $(HOSTS)) '$(FIND)' || [ $$? = 77 ]
 	@tests/rig/hosts.py -b $(B) $(if $(SHORT),--draw=$(SEED)) --hosts 2 --launcher hydra --link $(or $(LINK_SEED),0) '$(FIND)' || [ $$? = 77 ]
+	@$(if $(SHORT),:,tests/rig/weather.py -b $(B) || [ $$? = 77 ])
 # Takes rooms out of the library, each in turn and then all, and shows that the rest works (tests/without.py). ONE=1: one
 # room that the commit's name draws, or SEED=word, and the spine.
 check-without: deps

@@ -11,6 +11,7 @@ static fftw_plan plan_one(struct lines l, fftw_complex *v, int sign, bool measur
 
 bool lines_plan(struct lines_plan *plan, struct lines lines, fftw_complex *v, bool measure)
 {
+	plan->lines = lines;
 	plan->forward = plan_one(lines, v, FFTW_FORWARD, measure);
 	plan->backward = plan_one(lines, v, FFTW_BACKWARD, measure);
 	return plan->forward && plan->backward;

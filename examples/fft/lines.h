@@ -19,11 +19,13 @@ struct lines {
 };
 
 struct lines_plan {
+	struct lines lines;
 	fftw_plan forward, backward;
 };
 
 /** Plan transforms in place, for `v` and all that is aligned like it. `measure` tries several ways
- * and overwrites `v`; without it nothing is touched. False: FFTW has no memory. */
+ * and overwrites `v`; without it nothing is touched, and NULL is as good as memory that is aligned
+ * to 16 bytes. False: FFTW has no memory. */
 bool lines_plan(struct lines_plan *plan, struct lines lines, fftw_complex *v, bool measure);
 void lines_forget(struct lines_plan *plan);
 

@@ -115,17 +115,10 @@ static void destroy(CkChannel **ends, int n)
 
 /* ---- a pencil -------------------------------------------------------------------------------- */
 
-static void plan_all(Pencil *self, bool may_measure)
+static void make_plan(struct lines_plan *plan, struct lines lines, fftw_complex *v, bool may_try)
 {
-	const int n = (int)side;
-	const struct lines z = { n, ny_early(self), 1, z_row() };
-	const struct lines y = { n, nz(self), y_row(self), 1 };
-	const struct lines x = { n, nz(self), (int)x_stride(self), 1 };
-
-	if (!lines_plan(&self->z, z, self->z_lines, may_measure) ||
-	    !lines_plan(&self->y, y, y_plane(self, 0), may_measure) ||
-	    !lines_plan(&self->x, x, self->x_lines, may_measure))
-		CkAbort("fft: FFTW makes no plan for lines of %d", n);
+	if (!lines_plan(plan, lines, v, may_try))
+		CkAbort("fft: FFTW makes no plan for lines of %d", lines.points);
 }
 
 /* The largest difference to the input; with `set`, the input itself. */
@@ -152,13 +145,17 @@ static double input(Pencil *self, bool set)
 
 void Pencil_on_new(Pencil *self)
 {
+	const int n = (int)side;
+
 	self->z_lines = get_numbers(z_count(self));
 	self->x_lines = get_numbers(x_count(self));
 	if (columns > 1) {
 		self->y_lines = get_numbers(y_count(self));
 		self->pieces = get_numbers((size_t)nx(self) * pieces_count(self));
 	}
-	plan_all(self, measure);
+	make_plan(&self->z, (struct lines){ n, ny_early(self), 1, z_row() }, self->z_lines, measure);
+	make_plan(&self->y, (struct lines){ n, nz(self), y_row(self), 1 }, y_plane(self, 0), measure);
+	make_plan(&self->x, (struct lines){ n, nz(self), (int)x_stride(self), 1 }, self->x_lines, measure);
 	memset(self->z_lines, 0, z_count(self) * sizeof *self->z_lines);
 	memset(self->x_lines, 0, x_count(self) * sizeof *self->x_lines);
 	input(self, true);
@@ -198,16 +195,30 @@ void Pencil_on_split_z(Pencil *self)
 		split_plane(self, x);
 }
 
-static void show(Pencil *self)
+/* How far this part of the spectrum is from that of one processor, for each number of the cube. */
+static double spectrum_error(const Pencil *self)
 {
-	const int n = nz(self);
-	fftw_complex *all = get_numbers((size_t)(side * ny(self) * n)), *to = all;
+	const struct part part_y = part_of(row(self), rows), part_z = part_of(column(self), columns);
+	const long n = side * side * side;
+	fftw_complex *all = get_numbers((size_t)n);
+	fftw_plan plan = fftw_plan_dft_3d((int)side, (int)side, (int)side, all, all, FFTW_FORWARD,
+					  FFTW_ESTIMATE);
+	double most = 0;
 
+	for (long i = 0; i < n; i++)
+		all[i] = lines_input((uint64_t)seed, (uint64_t)i);
+	fftw_execute(plan);
 	for (int x = 0; x < side; x++)
-		for (int y = 0; y < ny(self); y++, to += n)
-			memcpy(to, x_plane(self, x) + y * y_row(self), (size_t)n * sizeof *to);
-	Main_part(mainProxy, row(self), column(self), 2 * (int)(to - all), (const double *)all);
+		for (int y = 0; y < part_y.n; y++) {
+			const fftw_complex *v = x_plane(self, x) + y * y_row(self);
+			const fftw_complex *right = all + (x * side + part_y.first + y) * side + part_z.first;
+
+			for (int z = 0; z < part_z.n; z++)
+				most = fmax(most, cabs(v[z] - right[z]));
+		}
+	fftw_destroy_plan(plan);
 	CkDirect_free(all);
+	return most / (double)n;
 }
 
 /* The spectrum is complete. A program would use it here; this one goes back. */
@@ -216,7 +227,7 @@ void Pencil_on_split_y(Pencil *self)
 	for (int y = 0; y < ny(self); y++)
 		lines_forward(&self->x, x_lines_at(self, y));
 	if (verify && self->iteration == 0)
-		show(self);
+		self->error = spectrum_error(self);
 	for (int y = 0; y < ny(self); y++)
 		lines_backward(&self->x, x_lines_at(self, y));
 	Pencil_split_y_ready(self);
@@ -226,7 +237,7 @@ void Pencil_on_split_y(Pencil *self)
 static void end_iteration(Pencil *self)
 {
 	if (++self->iteration == self->end) {
-		const double error = input(self, false);
+		const double error = fmax(self->error, input(self, false));
 
 		CkContribute(self, &error, 1, CkReduction_max_double, Main_cb_ran(mainProxy));
 	} else if (lb && self->iteration % lb == 0) {
@@ -289,13 +300,6 @@ void Pencil_on_join_z(Pencil *self)
 	end_iteration(self);
 }
 
-static void forget_plans(Pencil *self)
-{
-	lines_forget(&self->z);
-	lines_forget(&self->y);
-	lines_forget(&self->x);
-}
-
 void Pencil_on_finish(Pencil *self)
 {
 	destroy(self->split_z_in, n_row(self));
@@ -306,7 +310,9 @@ void Pencil_on_finish(Pencil *self)
 	destroy(self->join_y_out, (int)side);
 	destroy(self->split_y_out, n_column(self));
 	destroy(self->join_y_in, n_column(self));
-	forget_plans(self);
+	lines_forget(&self->z);
+	lines_forget(&self->y);
+	lines_forget(&self->x);
 	CkDirect_free(self->z_lines);
 	CkDirect_free(self->y_lines);
 	CkDirect_free(self->x_lines);
@@ -314,56 +320,15 @@ void Pencil_on_finish(Pencil *self)
 	CkContributeBarrier(self, Main_cb_finished(mainProxy));
 }
 
-/* ---- leaving a process ----------------------------------------------------------------------- */
-
-static fftw_complex *pup_numbers(pup_er p, fftw_complex *v, size_t n)
+/* A plan belongs to its process. Where a pencil arrives, what that process has measured is used;
+ * trying would overwrite the data. */
+void lines_plan_pup(pup_er p, struct lines_plan *plan)
 {
-	v = pup_alloc_direct(p, v, n * sizeof *v);
-	pup_bytes(p, v, n * sizeof *v);
-	return v;
-}
-
-/* One end of each; `place` is where piece i is. */
-static CkChannel **pup_ends(pup_er p, const Pencil *self, CkChannel **ends, int n,
-			    fftw_complex *place(const Pencil *self, int i))
-{
-	ends = pup_alloc(p, ends, ((size_t)n + 1) * sizeof *ends);
-	for (int i = 0; i < n; i++)
-		pup_channel(p, &ends[i], place(self, i));
-	return ends;
-}
-
-/* Where it arrives, what the process has measured is used; trying would overwrite the data. */
-static void pup_plans(pup_er p, Pencil *self)
-{
-	pup_skip(p, &self->z, sizeof self->z);
-	pup_skip(p, &self->y, sizeof self->y);
-	pup_skip(p, &self->x, sizeof self->x);
+	pup_bytes(p, &plan->lines, sizeof plan->lines);
+	pup_skip(p, &plan->forward, sizeof plan->forward);
+	pup_skip(p, &plan->backward, sizeof plan->backward);
 	if (pup_isUnpacking(p))
-		plan_all(self, false);
+		make_plan(plan, plan->lines, NULL, false);
 	if (pup_isDeleting(p))
-		forget_plans(self);
-}
-
-void Pencil_pup(pup_er p, Pencil *self)
-{
-	const int row_pieces = n_row(self), column_pieces = n_column(self);
-
-	pup_int(p, &self->iteration);
-	pup_int(p, &self->end);
-	self->z_lines = pup_numbers(p, self->z_lines, z_count(self));
-	self->x_lines = pup_numbers(p, self->x_lines, x_count(self));
-	if (columns > 1) {
-		self->y_lines = pup_numbers(p, self->y_lines, y_count(self));
-		self->pieces = pup_numbers(p, self->pieces, (size_t)nx(self) * pieces_count(self));
-	}
-	pup_plans(p, self);
-	self->split_z_in = pup_ends(p, self, self->split_z_in, row_pieces, in_y_lines);
-	self->split_z_out = pup_ends(p, self, self->split_z_out, row_pieces, in_z_lines);
-	self->split_y_in = pup_ends(p, self, self->split_y_in, (int)side, x_plane);
-	self->split_y_out = pup_ends(p, self, self->split_y_out, column_pieces, in_planes);
-	self->join_y_in = pup_ends(p, self, self->join_y_in, column_pieces, in_planes);
-	self->join_y_out = pup_ends(p, self, self->join_y_out, (int)side, x_plane);
-	self->join_z_in = pup_ends(p, self, self->join_z_in, row_pieces, in_pieces);
-	self->join_z_out = pup_ends(p, self, self->join_z_out, row_pieces, in_y_lines);
+		lines_forget(plan);
 }

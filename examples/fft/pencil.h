@@ -11,6 +11,7 @@
  * `join` back. */
 struct Pencil {
 	int iteration, end;
+	double error;                   /* of the spectrum, with --verify */
 	fftw_complex *z_lines, *y_lines, *x_lines;
 	fftw_complex *pieces;           /* received on the way back, in order of the sender */
 	struct lines_plan z, y, x;      /* of a plane of z lines, one of y lines, x lines of one y */

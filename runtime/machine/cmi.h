@@ -289,7 +289,7 @@ struct cmi_op {
 	};
 	struct cmi_put_wire {   /* what a put by active message sends as its header */
 		int32_t src_pe;
-		uint32_t bytes; /* of all pieces together; 0: it comes in one */
+		uint32_t pieces; /* how many; 0: it comes in one */
 		struct cmi_put_head head;
 	} wire;
 };

@@ -58,7 +58,9 @@ struct node {
 	atomic_int n_arrived, stage;
 };
 
-/* The message pool of this test: powers of two, and a mark to see who allocated. */
+/* The message pool of this test: powers of two, and a mark of the node that allocated. */
+
+static uint8_t class_of(const struct pe *p) { return (uint8_t)(70 + p->node->job->node); }
 
 static struct cmi_msg *msg_alloc(void *owner, size_t size)
 {
@@ -75,7 +77,7 @@ static struct cmi_msg *msg_alloc(void *owner, size_t size)
 	m->size = size;
 	m->origin = CMI_ORIGIN_POOL;
 	m->home = (uint16_t)p->local;
-	m->size_class = 77;
+	m->size_class = class_of(p);
 	p->n_alive++;
 	return m;
 }
@@ -92,7 +94,7 @@ static void msg_free(void *owner, struct cmi_msg *m)
 		cmi_give_back(p->node->m, m);
 		return;
 	}
-	CHECK(m->origin == CMI_ORIGIN_POOL && m->size_class == 77 && m->home == p->local);
+	CHECK(m->origin == CMI_ORIGIN_POOL && m->size_class == class_of(p) && m->home == p->local);
 	int k = 64 - __builtin_clzll(m->size);
 
 	p->n_alive--;

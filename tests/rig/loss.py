@@ -38,8 +38,8 @@ BOOT = r'^chard: node 0 waited 3 s for the other nodes; one has died or never st
 class Trial:
     """A job on a rig, and what becomes of it."""
 
-    def __init__(self, hosts, build, launcher='hydra', per_host=1):
-        self.hosts, self.build, self.per_host = hosts, build, per_host
+    def __init__(self, hosts, build, launcher='hydra', per_host=1, program='lost'):
+        self.hosts, self.build, self.per_host, self.program = hosts, build, per_host, program
         self.launcher = next(known for known in rig.launchers() if known.name == launcher)
         if self.launcher.missing:
             raise rig.Refused(self.launcher.missing)
@@ -57,7 +57,7 @@ class Trial:
         script = f'{wait}"$0" "$@"; code=$?; echo $code >{folder}/code.$(hostname).$$; exit $code'
         given = {name: text for name, text in (self.env | env).items() if name.startswith(('CK_', 'UCX_'))}
         command = self.launcher.words(self.hosts, self.per_host, given) + \
-            ['sh', '-c', script, f'{self.build}/tests/programs/lost', *words]
+            ['sh', '-c', script, f'{self.build}/tests/programs/{self.program}', *words]
         with open(f'{folder}/out', 'wb') as out, open(f'{folder}/err', 'wb') as err:
             self.process = self.hosts.start(1, command, stdout=out, stderr=err, env=self.env | env)
 
@@ -83,7 +83,7 @@ class Trial:
         found = []
         for pid in self.hosts.processes(i):
             with contextlib.suppress(OSError):
-                if os.readlink(f'/proc/{pid}/exe').endswith('/lost'):
+                if os.readlink(f'/proc/{pid}/exe').endswith(f'/{self.program}'):
                     found.append(pid)
         return found
 

@@ -4,7 +4,8 @@
  *
  * The child is made by clone, without the functions that fork would call: no lock of the program
  * is taken. It is a copy of this process, so what it looks up in itself is true of its parent.
- * If a lock was held by another thread, it waits for ever, and the parent kills it.
+ * If a lock was held, by another thread or by malloc as it found the heap damaged, it sleeps for
+ * ever, and the parent kills it.
  */
 #include "frames.h"
 
@@ -13,6 +14,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,6 +34,9 @@ enum {
 	/* A program with hundreds of megabytes of debug information takes half a second, and a machine
 	 * may be loaded. */
 	MOST_MS = 5000,
+	/* It computes and reads files. If it is found asleep so often in a row, it waits for a lock. */
+	LOOK_MS = 50,
+	ASLEEP_MOST = 8,
 };
 
 struct task {
@@ -76,16 +81,41 @@ static int now_ms(void)
 	return (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);
 }
 
+/* Whether the child sleeps, and not for a disk. False where that cannot be seen. */
+static bool is_asleep(pid_t pid)
+{
+	char path[32], text[64];
+	const char *state;
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof text - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+	state = strrchr(text, ')'); /* behind its name */
+	return state && strncmp(state, ") S", 3) == 0;
+}
+
 /* Whether the byte comes in time. Signals interrupt poll, such as the watchdog's. */
-static bool comes(int fd)
+static bool comes(int fd, pid_t child)
 {
 	const int begin = now_ms();
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int asleep = 0;
 	char byte;
 
-	for (int left = MOST_MS; left > 0; left = begin + MOST_MS - now_ms())
-		if (poll(&p, 1, left) > 0)
+	while (now_ms() - begin < MOST_MS && asleep < ASLEEP_MOST) {
+		const int n = poll(&p, 1, LOOK_MS);
+
+		if (n > 0)
 			return read(fd, &byte, 1) == 1;
+		if (n == 0)
+			asleep = is_asleep(child) ? asleep + 1 : 0;
+	}
 	return false;
 }
 
@@ -102,7 +132,7 @@ static bool run_child(const struct frames *f, char *stack_end)
 	t.done = fd[1];
 	pid = clone(child, stack_end, 0, &t);
 	close(fd[1]);
-	told = pid > 0 && comes(fd[0]);
+	told = pid > 0 && comes(fd[0], pid);
 	close(fd[0]);
 	if (pid > 0) {
 		if (!told)

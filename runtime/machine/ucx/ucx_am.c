@@ -12,9 +12,9 @@
  * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one the
  * queues are not used.
  *
- * Large puts go over tcp in pieces, which the receiver copies into place; UCX would first assemble
- * such a put in a buffer of its own. The pieces of a put follow each other, so the bytes received
- * so far give the next offset.
+ * Over tcp there is no rendezvous. Large messages (ucx_cut.c) and large puts go in pieces, which
+ * the receiver copies into place; UCX would first assemble them in a buffer of its own. The pieces
+ * of a put follow each other, so the bytes received so far give the next offset.
  */
 #include "ucx_int.h"
 
@@ -28,22 +28,18 @@
 #include "../shm/msg_local.h"
 #include "../base/msg_stack.h"
 
-/* Messages of this size and more travel by rendezvous. Eager would still be slightly faster, but
- * UCX would allocate all of them at the receiver, without any flow control. */
+/* Except over tcp, messages of this size and more travel by rendezvous. Eager would still be
+ * slightly faster, but UCX would allocate all of them at the receiver, without any flow control. */
 enum { RNDV_MIN = 4 << 20 };
 
-/* Up to this size a message is sent eagerly, whatever UCX_RNDV_THRESH says, and src_pe in its head
- * names the source. A larger one names its source also in the active message's header, because that
- * is all that has come of a rendezvous when the handler runs. */
-enum { PLAIN_MAX = 1024, TCP_PLAIN_MAX = 8 << 10 };
+/* Up to this size a message is sent eagerly, whatever UCX_RNDV_THRESH says, as all are over tcp,
+ * and src_pe in its head names the source. A larger one names its source also in the active
+ * message's header, because that is all that has come of a rendezvous when the handler runs. */
+enum { PLAIN_MAX = 1024 };
 
 /* Up to this size data is sent over tcp in one piece (ucx_pack.c): what fits into UCX's buffer of 8
  * kB after the headers. */
 enum { TCP_PACK_MAX = 8000 };
-
-/* A put over tcp of this size and more is sent in pieces of this size. A piece with its header fits
- * into UCX's segment (ucx.c), so UCX delivers it in place. */
-enum { TCP_PIECE = 60 << 10 };
 
 /* A message that stays in its receive buffer occupies a whole segment (32 KB). Below this size a
  * copy costs no more than the reader pays anyway for touching the data, and very small messages do
@@ -72,6 +68,7 @@ struct late {
 struct put_pieces {
 	struct cmi_put_wire wire; /* the first one's; all have the same */
 	size_t at;                /* offset of the next piece; 0: none is under way */
+	uint32_t n_left;          /* pieces still to come */
 };
 
 struct late_queue {
@@ -94,15 +91,14 @@ static void message_sent(void *request, ucs_status_t status, void *arg)
 	w->m->client.msg_free(w->owner, m);
 }
 
-/* `what`: the kind of data, for ucx_pack.c. */
-static ucs_status_ptr_t hand_over(struct ucx_ep *e, unsigned id, const void *header,
-				  size_t header_len, void *what, const void *data, size_t bytes,
-				  ucp_request_param_t *param)
+ucs_status_ptr_t ucx_hand_over(struct ucx_ep *e, unsigned id, const void *header,
+			       size_t header_len, void *what, const void *data, size_t bytes,
+			       ucp_request_param_t *param)
 {
 	const struct ucx *u = e->w->base.m->back;
 
 	e->w->n_sent++;
-	if (!e->tcp || bytes > TCP_PACK_MAX)
+	if (!e->tcp || !what || bytes > TCP_PACK_MAX)
 		return ucp_am_send_nbx(e->ep, id, header, header_len, data, bytes, param);
 	param->op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
 	param->datatype = u->packed[id];
@@ -123,7 +119,7 @@ static void send_in_frames(struct ucx_ep *e, unsigned id, struct cmi_msg *m, con
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes)
 {
 	struct cmi_pe *base = &e->w->base;
-	bool plain = id >= AM_BATCH || bytes <= (e->tcp ? TCP_PLAIN_MAX : PLAIN_MAX);
+	bool plain = id == AM_BATCH || id == AM_FRAME || e->tcp || bytes <= PLAIN_MAX;
 	ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
 				UCP_OP_ATTR_FIELD_FLAGS,
@@ -140,7 +136,7 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 	}
 	/* While UCX has the message no queue does, so its link can point to the endpoint. */
 	m->next = (struct cmi_msg *)e;
-	request = hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data,
+	request = ucx_hand_over(e, id, plain ? NULL : &base->pe, plain ? 0 : sizeof base->pe, m, data,
 			    bytes, &param);
 	if (request == NULL)
 		base->m->client.msg_free(base->owner, m);
@@ -155,7 +151,11 @@ void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
 	msg_tell_left(base->m, false);
 	if (!e->tcp)
 		ucx_batch_send(e); /* earlier puts go first */
-	if (!e->tcp || !ucx_batch_message(e, m))
+	if (e->tcp && ucx_batch_message(e, m))
+		return;
+	if (e->tcp && m->size > UCX_PIECE && !base->filter)
+		ucx_cut_send(e, m);
+	else
 		ucx_am_send(e, AM_MESSAGE, m, m, m->size);
 }
 
@@ -199,14 +199,14 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 						   bytes });
 		return;
 	}
-	if (e->tcp && bytes > TCP_PACK_MAX && bytes <= TCP_PIECE && is_at_a_page(src)) {
+	if (e->tcp && bytes > TCP_PACK_MAX && bytes <= UCX_PIECE && is_at_a_page(src)) {
 		ucx_batch_put_alone(e, &op->wire, src, bytes);
 		return;
 	}
 	/* Only the last piece of several may be so small that UCX looks here. */
 	op->src = src;
 	op->bytes = bytes;
-	request = hand_over(e, AM_PUT, &op->wire, sizeof op->wire, op, src, bytes, &param);
+	request = ucx_hand_over(e, AM_PUT, &op->wire, sizeof op->wire, op, src, bytes, &param);
 	if (UCS_PTR_IS_ERR(request))
 		ucx_failed(e->w, e->pe, "cannot put to", UCS_PTR_STATUS(request));
 	else if (request)
@@ -215,15 +215,12 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 
 static size_t piece_bytes(size_t all, size_t at)
 {
-	return all - at < TCP_PIECE ? all - at : TCP_PIECE;
+	return all - at < UCX_PIECE ? all - at : UCX_PIECE;
 }
 
 static void put_send_pieces(struct ucx_ep *e, struct cmi_op *op, const char *src, size_t bytes)
 {
-	if (bytes > UINT32_MAX)
-		machine_die(e->w->base.m, "PE %d: a put of %zu bytes to PE %d, which is on another host: with CK_WIRE "
-					  "it can have 4 GB", e->w->base.pe, bytes, e->pe);
-	op->wire.bytes = (uint32_t)bytes;
+	op->wire.pieces = (uint32_t)((bytes + UCX_PIECE - 1) / UCX_PIECE);
 	for (size_t at = 0; at < bytes; at += piece_bytes(bytes, at))
 		put_send(e, op, src + at, piece_bytes(bytes, at), UCP_AM_SEND_FLAG_EAGER);
 }
@@ -235,17 +232,16 @@ bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, c
 
 	/* In the op, not on the stack: UCX 1.13 reads the header until the send is over. */
 	op->wire.src_pe = base->pe;
-	op->wire.bytes = 0;
+	op->wire.pieces = 0;
 	op->wire.head = *h;
 	if ((e->tcp || !e->rma) && ucx_batch_put(e, &op->wire, src, bytes))
 		return true;
 	op->state = 1; /* until all pieces are under way */
-	if (bytes >= RNDV_MIN && !base->filter)
-		put_send(e, op, src, bytes, UCP_AM_SEND_FLAG_RNDV);
-	else if ((e->tcp || base->filter) && bytes >= TCP_PIECE)
+	if ((e->tcp || base->filter) && bytes > UCX_PIECE)
 		put_send_pieces(e, op, src, bytes);
 	else
-		put_send(e, op, src, bytes, 0);
+		put_send(e, op, src, bytes, e->tcp ? UCP_AM_SEND_FLAG_EAGER
+					    : bytes >= RNDV_MIN ? UCP_AM_SEND_FLAG_RNDV : 0);
 	return --op->state == 0;
 }
 
@@ -260,10 +256,12 @@ static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire,
 	if (!w->pieces)
 		w->pieces = cmi_alloc_zero((size_t)base->m->job.n_pes, sizeof *w->pieces, "arriving puts");
 	p = &w->pieces[wire->src_pe];
-	if (p->at == 0)
+	if (p->at == 0) {
 		p->wire = *wire;
-	if (wire->bytes < TCP_PIECE || memcmp(&p->wire, wire, sizeof *wire) ||
-	    bytes != piece_bytes(wire->bytes, p->at))
+		p->n_left = wire->pieces;
+	}
+	if (wire->pieces < 2 || memcmp(&p->wire, wire, sizeof *wire) || !bytes || bytes > UCX_PIECE ||
+	    (p->n_left > 1 && bytes < UCX_PIECE))
 		machine_die(
 			base->m,
 			"node %d PE %d received a piece of a put from PE %d that does not fit the others: "
@@ -271,16 +269,17 @@ static void put_piece_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire,
 			base->m->job.node, base->pe, wire->src_pe);
 	base->m->client.put_piece(base->owner, wire->src_pe, &wire->head, p->at, data, bytes);
 	p->at += bytes;
-	if (p->at < wire->bytes)
+	if (--p->n_left > 0)
 		return;
+	bytes = p->at;
 	p->at = 0;
-	base->m->client.put_arrived(base->owner, wire->src_pe, &wire->head, NULL, wire->bytes);
+	base->m->client.put_arrived(base->owner, wire->src_pe, &wire->head, NULL, bytes);
 }
 
 static void ucx_put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 			    size_t bytes)
 {
-	if (wire->bytes)
+	if (wire->pieces)
 		put_piece_arrived(w, wire, data, bytes);
 	else
 		w->base.m->client.put_arrived(w->base.owner, wire->src_pe, &wire->head, data, bytes);
@@ -521,7 +520,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
 		l = late_new(w, wire.src_pe);
 		l->wire = wire;
-		l->wire.bytes = 0; /* a rendezvous is not split */
+		l->wire.pieces = 0; /* a rendezvous is not split */
 		l->bytes = bytes;
 		l->body = cmi_alloc(bytes, "an arriving put");
 		rndv_fetch(l, data, l->body);
@@ -534,7 +533,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 
 /* ---- open and close ------------------------------------------------------------------ */
 
-static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callback_t cb)
+int ucx_am_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callback_t cb)
 {
 	const ucp_am_handler_param_t param = {
 		.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
@@ -544,30 +543,28 @@ static ucs_status_t set_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callb
 		.arg = w,
 	};
 
-	return ucp_worker_set_am_recv_handler(w->worker, &param);
+	return ucp_worker_set_am_recv_handler(w->worker, &param) == UCS_OK ? 0 : -EIO;
 }
 
 /* No PERSISTENT_DATA: with it UCX first copies data whose buffer cannot be kept into one of its
  * own, and we would copy it once more. */
 int ucx_am_open(struct ucx_pe *w, const struct cmi *m)
 {
-	static const ucp_am_recv_callback_t bare[AM_LAST + 1] = { [AM_MESSAGE] = am_message_arrived,
-								  [AM_PUT] = am_put_arrived,
-								  [AM_BATCH] = ucx_batch_arrived };
-	static const ucp_am_recv_callback_t filtered[AM_LAST + 1] = { [AM_MESSAGE] = ucx_bare_arrived,
-								      [AM_PUT] = ucx_bare_arrived,
-								      [AM_BATCH] = ucx_bare_arrived,
-								      [AM_FRAME] = ucx_frame_arrived };
-	const ucp_am_recv_callback_t *handlers = m->filters ? filtered : bare;
+	/* With filters nothing else is heard: each frame is opened, and what it holds goes its way. */
+	if (m->filters)
+		return ucx_frames_open(w);
+	int rc = ucx_am_handler(w, AM_MESSAGE, am_message_arrived);
 
-	for (unsigned id = AM_FIRST; id <= AM_LAST; id++)
-		if (handlers[id] && set_handler(w, id, handlers[id]) != UCS_OK)
-			return -EIO;
-	return 0;
+	if (!rc)
+		rc = ucx_am_handler(w, AM_PUT, am_put_arrived);
+	if (!rc)
+		rc = ucx_am_handler(w, AM_BATCH, ucx_batch_arrived);
+	return rc ? rc : ucx_cut_open(w);
 }
 
 void ucx_am_close(struct ucx_pe *w)
 {
+	ucx_cut_close(w);
 	free(w->pieces);
 	free(w->late);
 }

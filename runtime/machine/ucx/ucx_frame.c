@@ -54,31 +54,9 @@ static void frame_deliver(struct ucx_pe *w, const struct item_arrived *a)
 	}
 }
 
-ucs_status_t ucx_frame_arrived(void *arg, const void *header, size_t header_len, void *data,
-			       size_t bytes, const ucp_am_recv_param_t *param)
-{
-	struct ucx_pe *w = arg;
-	const struct ucx *u = w->base.m->back;
-	struct item_arrived a;
-	const char *why;
-
-	if (u->closing)
-		return UCS_OK;
-	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV || !w->base.filter)
-		return ucx_bare_arrived(arg, header, header_len, data, bytes, param);
-	msg_tell_came(w->base.m, false);
-	ucx_came(w, bytes);
-	flip_arrived(data, bytes);
-	why = w->base.m->filters_room->decode(&w->base, data, bytes, &a);
-	if (why)
-		w->base.m->filters_room->refuse(&w->base, data, bytes, why);
-	if (a.whole)
-		frame_deliver(w, &a);
-	return UCS_OK;
-}
-
-ucs_status_t ucx_bare_arrived(void *arg, const void *header, size_t header_len, void *data,
-			      size_t bytes, const ucp_am_recv_param_t *param)
+/* Anything that did not pass the filters. */
+static ucs_status_t bare_arrived(void *arg, const void *header, size_t header_len, void *data,
+				 size_t bytes, const ucp_am_recv_param_t *param)
 {
 	const struct ucx_pe *w = arg;
 	const struct ucx *u = w->base.m->back;
@@ -92,4 +70,36 @@ ucs_status_t ucx_bare_arrived(void *arg, const void *header, size_t header_len, 
 				       "sends such; see who can reach its ports (CK_GUARD=1 keeps strangers out)",
 			    w->base.m->job.node, w->base.pe, bytes);
 	return UCS_OK;
+}
+
+static ucs_status_t frame_arrived(void *arg, const void *header, size_t header_len, void *data,
+				  size_t bytes, const ucp_am_recv_param_t *param)
+{
+	struct ucx_pe *w = arg;
+	const struct ucx *u = w->base.m->back;
+	struct item_arrived a;
+	const char *why;
+
+	if (u->closing)
+		return UCS_OK;
+	if (header_len || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV || !w->base.filter)
+		return bare_arrived(arg, header, header_len, data, bytes, param);
+	msg_tell_came(w->base.m, false);
+	ucx_came(w, bytes);
+	flip_arrived(data, bytes);
+	why = w->base.m->filters_room->decode(&w->base, data, bytes, &a);
+	if (why)
+		w->base.m->filters_room->refuse(&w->base, data, bytes, why);
+	if (a.whole)
+		frame_deliver(w, &a);
+	return UCS_OK;
+}
+
+int ucx_frames_open(struct ucx_pe *w)
+{
+	int rc = 0;
+
+	for (unsigned id = AM_MESSAGE; !rc && id <= AM_FRAME; id++)
+		rc = ucx_am_handler(w, id, id == AM_FRAME ? frame_arrived : bare_arrived);
+	return rc;
 }

@@ -4,6 +4,7 @@
  *
  *   ucx.c     context, workers, progress, open and close; it calls the others
  *   ucx_am.c  messages and puts by active message, both directions
+ *   ucx_cut.c large messages in pieces, over tcp
  *   ucx_batch.c  many small ones in one active message
  *   ucx_frame.c  what leaves through the filters of CK_WIRE, and comes through them
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
@@ -25,8 +26,12 @@
 #include "ucx_calls.h"
 #include "window.h"
 
-enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_FRAME = 4,
-       AM_FIRST = AM_MESSAGE, AM_LAST = AM_FRAME };
+enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_PIECE = 4, AM_FRAME = 5 };
+
+/* Messages and puts over tcp that are larger than this go in pieces of this size. A piece with its
+ * header fits into UCX's segment (ucx.c), so UCX delivers it in place; and it is one packet of the
+ * kernel. */
+enum { UCX_PIECE = 60 << 10 };
 
 struct ucx {
 	ucp_context_h context;
@@ -34,7 +39,7 @@ struct ucx {
 	bool closing;    /* main thread, after all PEs have stopped */
 	pthread_mutex_t lock; /* guards foreign */
 	struct foreign *foreign; /* registrations of memory that is not ours */
-	ucp_datatype_t packed[AM_LAST + 1]; /* ucx_pack.c's, by what is sent */
+	ucp_datatype_t packed[AM_FRAME + 1]; /* ucx_pack.c's, by what is sent */
 };
 
 /** The connection to one remote PE; made on first use. */
@@ -68,6 +73,7 @@ struct ucx_remote {
 struct late;
 struct late_queue;
 struct put_pieces;
+struct cut_arriving;
 
 struct ucx_pe {
 	struct cmi_pe base;
@@ -81,6 +87,7 @@ struct ucx_pe {
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
+	struct cut_arriving *cuts; /* [n_pes], NULL until the first piece of a message */
 	struct windows windows;
 	int came, until_windows; /* large arrivals since the last call of windows_turn, and until the
 				  * next */
@@ -131,11 +138,19 @@ static inline void ucx_came(struct ucx_pe *w, size_t bytes)
 
 int ucx_am_open(struct ucx_pe *w, const struct cmi *m);
 void ucx_am_close(struct ucx_pe *w);
+/** `cb` gets the active messages `id` of this worker. 0, or a negative errno. */
+int ucx_am_handler(struct ucx_pe *w, unsigned id, ucp_am_recv_callback_t cb);
 void ucx_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 void ucx_release(struct cmi_pe *w, struct cmi_msg *m);
 bool ucx_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op);
 
+/** All active messages leave here: a header, which UCX may read until the send is over, and data.
+ * Over tcp nothing is larger than UCX_PIECE. `what`: the kind of data, for ucx_pack.c; NULL: it is
+ * not to be packed. */
+ucs_status_ptr_t ucx_hand_over(struct ucx_ep *e, unsigned id, const void *header,
+			       size_t header_len, void *what, const void *data, size_t bytes,
+			       ucp_request_param_t *param);
 /** Hand `bytes` at `data`, in the block `m`, to UCX; m goes back to the pool when it is sent. */
 void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *data, size_t bytes);
 /** End the job if no PE of another node has that number. */
@@ -147,6 +162,13 @@ void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes);
+
+/* ucx_cut.c */
+
+int ucx_cut_open(struct ucx_pe *w);
+void ucx_cut_close(struct ucx_pe *w);
+/** Send a message that is larger than UCX_PIECE, in pieces. */
+void ucx_cut_send(struct ucx_ep *e, struct cmi_msg *m);
 
 /* ucx_pack.c */
 
@@ -181,11 +203,8 @@ ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len,
 /** What a message, a segment or a put becomes where CK_WIRE is set: its bytes have been copied when
  * this returns. */
 void ucx_frames_send(struct ucx_ep *e, const struct item *item);
-ucs_status_t ucx_frame_arrived(void *arg, const void *header, size_t header_len, void *data,
-			       size_t bytes, const ucp_am_recv_param_t *param);
-/** Anything that did not pass the filters, where CK_WIRE is set. */
-ucs_status_t ucx_bare_arrived(void *arg, const void *header, size_t header_len, void *data,
-			      size_t bytes, const ucp_am_recv_param_t *param);
+/** Hear frames only. 0, or a negative errno. */
+int ucx_frames_open(struct ucx_pe *w);
 
 /* ucx_mem.c */
 
