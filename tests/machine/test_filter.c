@@ -76,6 +76,7 @@ static void msg_free(void *owner, struct cmi_msg *m)
 {
 	struct world *w = owner;
 
+	assert_int_equal(m->size_class, 77);
 	w->n_alive--;
 	free(m);
 }

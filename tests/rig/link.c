@@ -15,6 +15,9 @@
  *     loss dup reorder flip   how likely a frame is to be lost, to come twice, to be overtaken by up to three others,
  *                             and to have one bit flipped, 0 to 1. Only IP packets are flipped, behind the header of
  *                             the frame: ARP has no sum, and on a real Ethernet the frame has one.
+ *     forge head replay       how likely a TCP segment of FORGED_LEAST bytes and more is to be changed by an attacker, who
+ *                             makes its sum right again: one bit behind, or among, the first HEAD bytes, where UCX
+ *                             mostly has its own; or all by the last segment of the same connection and length
  *     delay jitter            ms that each frame takes, and at most takes longer. Frames keep their order.
  *     hold                    ms after which a frame that waits to be overtaken goes on without that
  *     rate                    Mbit/s; 0: as fast as it goes
@@ -47,20 +50,24 @@ enum { FRAME_ROOM = 2048, ETHERNET_HEADER = 14, TYPE_AT = 12 };
 /* Frames on the way in one direction; those that are read at a time, so that no end waits for long. */
 enum { RING = 4096, BATCH = 64 };
 enum { MOST_OVERTAKE = 3 };
+enum { FORGED_LEAST = 64, HEAD = 24 };
 
 /* Each frame that comes is counted as seen. seen + duplicated is carried + lost + cut + dropped, once none is on the
  * way. Dropped: the queue was full, or the device at the other end was down. */
-enum count { SEEN, CARRIED, LOST, DUPLICATED, REORDERED, FLIPPED, CUT, DROPPED, COUNTS };
+enum count { SEEN, CARRIED, LOST, DUPLICATED, REORDERED, FLIPPED, CUT, DROPPED, FORGED, REPLAYED, COUNTS };
 static const char *const count_names[COUNTS] = {"seen", "carried", "lost", "duplicated", "reordered", "flipped", "cut",
-	"dropped"};
+	"dropped", "forged", "replayed"};
 
-struct settings { double loss, dup, reorder, flip, delay, jitter, hold, rate, queue, cut; };
+struct settings { double loss, dup, reorder, flip, forge, head, replay, delay, jitter, hold, rate, queue, cut; };
 
 static const struct { const char *name; size_t at; double most; } known[] = {
 	{"loss", offsetof(struct settings, loss), 1},
 	{"dup", offsetof(struct settings, dup), 1},
 	{"reorder", offsetof(struct settings, reorder), 1},
 	{"flip", offsetof(struct settings, flip), 1},
+	{"forge", offsetof(struct settings, forge), 1},
+	{"head", offsetof(struct settings, head), 1},
+	{"replay", offsetof(struct settings, replay), 1},
 	{"delay", offsetof(struct settings, delay), 60000},
 	{"jitter", offsetof(struct settings, jitter), 60000},
 	{"hold", offsetof(struct settings, hold), 60000},
@@ -76,7 +83,8 @@ struct frame { uint64_t due_ns; size_t length; unsigned char data[FRAME_ROOM]; }
 struct way {
 	int from, to;
 	struct settings set;
-	uint64_t random;
+	uint64_t random, spite; /* of what happens by chance, and of what is done on purpose */
+	struct segment { size_t length; unsigned char data[FRAME_ROOM + 4]; } last[FRAME_ROOM]; /* by the length */
 	uint64_t count[COUNTS];
 	uint64_t busy_ns;     /* until then it sends what has come, at its rate */
 	size_t head, tail;    /* of the ring; there is always room for one frame more, at the tail */
@@ -112,18 +120,28 @@ static uint64_t ns_of_ms(double ms)
 /* ---- what becomes of a frame -------------------------------------------------------------------- */
 
 /* splitmix64: any two seeds give unrelated numbers. */
-static uint64_t draw(struct way *w)
+static uint64_t draw_of(uint64_t *state)
 {
-	uint64_t x = w->random += 0x9e3779b97f4a7c15;
+	uint64_t x = *state += 0x9e3779b97f4a7c15;
 
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
 	x = (x ^ x >> 27) * 0x94d049bb133111eb;
 	return x ^ x >> 31;
 }
 
+static uint64_t draw(struct way *w)
+{
+	return draw_of(&w->random);
+}
+
+static double below_1(uint64_t random)
+{
+	return (double)(random >> 11) * 0x1p-53;
+}
+
 static double draw_below_1(struct way *w)
 {
-	return (double)(draw(w) >> 11) * 0x1p-53;
+	return below_1(draw(w));
 }
 
 struct fate { bool lost, twice, late, bad; int behind; uint64_t bit; double jitter_ms; };
@@ -162,6 +180,98 @@ static void flip(struct way *w, struct frame *f, uint64_t bit)
 	bit %= 8 * (f->length - ETHERNET_HEADER);
 	f->data[ETHERNET_HEADER + bit / 8] ^= (unsigned char)(1 << bit % 8);
 	w->count[FLIPPED]++;
+}
+
+/* ---- an attacker -------------------------------------------------------------------------------- */
+
+/* The parts of a TCP segment over IPv4. */
+struct tcp { unsigned char *ip, *tcp, *data; size_t bytes; };
+
+static size_t number_at(const unsigned char *p)
+{
+	return (size_t)p[0] << 8 | p[1];
+}
+
+/* False: the frame is no such segment, or has too few bytes. */
+static bool find_tcp(struct frame *f, struct tcp *t)
+{
+	enum { IP = 20, TCP = 20, PROTOCOL_AT = 9, IS_TCP = 6, OFFSET_AT = 12 };
+
+	if (f->length < ETHERNET_HEADER + IP + TCP || number_at(f->data + TYPE_AT) != 0x0800)
+		return false;
+	t->ip = f->data + ETHERNET_HEADER;
+	t->tcp = t->ip + 4 * (t->ip[0] & 15);
+	const size_t total = number_at(t->ip + 2), before = (size_t)(t->tcp - t->ip) + 4 * (size_t)(t->tcp[OFFSET_AT] >> 4);
+	if (t->ip[PROTOCOL_AT] != IS_TCP || total > f->length - ETHERNET_HEADER || total < before + FORGED_LEAST)
+		return false;
+	t->data = t->ip + before;
+	t->bytes = total - before;
+	return true;
+}
+
+static uint64_t sum_of(const unsigned char *p, size_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		sum += (uint64_t)p[i] << (i % 2 ? 0 : 8);
+	return sum;
+}
+
+static void make_sum_right(const struct tcp *t)
+{
+	enum { SUM_AT = 16, ADDRESSES_AT = 12, ADDRESSES = 8, IS_TCP = 6 };
+	const size_t bytes = (size_t)(t->data - t->tcp) + t->bytes;
+
+	t->tcp[SUM_AT] = t->tcp[SUM_AT + 1] = 0;
+	uint64_t sum = sum_of(t->tcp, bytes) + sum_of(t->ip + ADDRESSES_AT, ADDRESSES) + IS_TCP + bytes;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	t->tcp[SUM_AT] = (unsigned char)(~sum >> 8);
+	t->tcp[SUM_AT + 1] = (unsigned char)~sum;
+}
+
+static void flip_bits(struct way *w, const struct tcp *t, size_t from, size_t to)
+{
+	const uint64_t bit = draw_of(&w->spite) % (8 * (to - from));
+
+	t->data[from + bit / 8] ^= (unsigned char)(1 << bit % 8);
+	make_sum_right(t);
+	w->count[FORGED]++;
+}
+
+/* The segment is kept: ports, then data. False: there was none, or it says the same. */
+static bool repeat(struct way *w, const struct tcp *t)
+{
+	enum { PORTS = 4 };
+	struct segment *last = &w->last[t->bytes];
+	const bool fits = last->length && memcmp(last->data, t->tcp, PORTS) == 0 &&
+			  memcmp(last->data + PORTS, t->data, t->bytes) != 0;
+
+	if (fits && below_1(draw_of(&w->spite)) < w->set.replay) {
+		memcpy(t->data, last->data + PORTS, t->bytes);
+		make_sum_right(t);
+		w->count[REPLAYED]++;
+		return true;
+	}
+	last->length = t->bytes;
+	memcpy(last->data, t->tcp, PORTS);
+	memcpy(last->data + PORTS, t->data, t->bytes);
+	return false;
+}
+
+static void attack(struct way *w, struct frame *f)
+{
+	struct tcp t;
+
+	if (w->set.forge + w->set.head + w->set.replay <= 0 || !find_tcp(f, &t))
+		return;
+	if (w->set.replay > 0 && repeat(w, &t))
+		return;
+	if (below_1(draw_of(&w->spite)) < w->set.forge)
+		flip_bits(w, &t, HEAD, t.bytes);
+	else if (below_1(draw_of(&w->spite)) < w->set.head)
+		flip_bits(w, &t, 0, HEAD);
 }
 
 static void copy(struct frame *to, const struct frame *from)
@@ -225,6 +335,7 @@ static void meet(struct way *w)
 		w->count[w->set.cut > 0 ? CUT : LOST]++;
 		return;
 	}
+	attack(w, at(w, w->tail));
 	if (fate.twice)
 		copy(&twin, at(w, w->tail));
 	if (fate.bad)
@@ -505,6 +616,7 @@ int main(int argc, char **argv)
 		ways[i].to = i == IN ? at_host : at_switch;
 		ways[i].set = (struct settings){.hold = 5, .queue = 128};
 		ways[i].random = strtoull(argv[1], NULL, 10) * WAYS + (uint64_t)i;
+		ways[i].spite = ~ways[i].random;
 	}
 	printf("ok\n");
 	carry();

@@ -183,6 +183,8 @@ def work(folder, options):
         good &= bothered(hosts, options, 'random bytes', b'')
         # Without the guard this ends the job, in UCX.
         good &= bothered(hosts, options, "CK_GUARD=1, UCX's number and random bytes", UCX_MAGIC, CK_GUARD='1')
+        # With a seal the guard needs no word of its own.
+        good &= bothered(hosts, options, "CK_WIRE=seal, UCX's number and random bytes", UCX_MAGIC, CK_WIRE='seal')
     except rig.Refused as wrong:
         print(f'skip  strangers: {wrong}')
         return 77

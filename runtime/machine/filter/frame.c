@@ -25,7 +25,9 @@ struct filter_pe *frames_open(const struct cmi *m)
 	fp->item = cmi_alloc(FRAME_PLAIN_MOST, "CK_WIRE");
 	if (fp->f->squeezer) {
 		fp->squeeze = fp->f->squeezer->open();
-		fp->room = cmi_alloc(FRAME_PLAIN_MOST, "CK_WIRE");
+		fp->room = cmi_alloc_zero(1, FRAME_PLAIN_MOST, "CK_WIRE");
+		/* The first time takes longer: it must not count. */
+		fp->f->squeezer->squeeze(fp->squeeze, fp->opened, FRAME_PLAIN_MOST, fp->room, FRAME_PLAIN_MOST);
 	}
 	return fp;
 }
@@ -262,8 +264,10 @@ static void item_forget(struct cmi_pe *w, struct pair *p)
 {
 	if (p->at)
 		return;
-	if (p->m)
+	if (p->m) {
+		*p->m = p->local; /* what could not be opened lies over it */
 		w->m->client.msg_free(w->owner, p->m);
+	}
 	p->m = NULL;
 	p->into = NULL;
 }
