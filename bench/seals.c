@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seals: what CK_WIRE adds to a message, at the sender and at the receiver, beside libsodium's encryption of the same
+ * seals: what CK_WIRE adds to a message, at the sender and at the receiver, beside libsodium's
+ * encryption of the same
  * bytes in the same run. Two nodes of this process pass frames by hand; no network takes part.
  *
  *	build/bench/seals [ROUNDS]
@@ -61,8 +62,13 @@ static void open_nodes(const char *words)
 		world.wire[i] = &world.pe[i];
 		m->client = (struct cmi_client){ .msg_alloc = msg_alloc, .msg_free = msg_free };
 		m->o.n_pes = 1;
-		m->job = (struct cmi_job){ .node = i, .n_nodes = NODES, .n_pes = NODES, .my_first_pe = i, .my_n_pes = 1,
-					   .first_pe = world.first_pe, .node_of = world.node_of,
+		m->job = (struct cmi_job){ .node = i,
+					   .n_nodes = NODES,
+					   .n_pes = NODES,
+					   .my_first_pe = i,
+					   .my_n_pes = 1,
+					   .first_pe = world.first_pe,
+					   .node_of = world.node_of,
 					   .host_id = world.host_id };
 		m->wire = &world.wire[i];
 		m->host_names = world.names;
@@ -84,7 +90,10 @@ static void close_nodes(void)
 		filters_room.close(&world.m[i]);
 }
 
-static struct frame { size_t bytes; unsigned char *data; } frame[FRAMES];
+static struct frame {
+	size_t bytes;
+	unsigned char *data;
+} frame[FRAMES];
 
 static int send_message(const struct cmi_msg *m)
 {
@@ -94,7 +103,8 @@ static int send_message(const struct cmi_msg *m)
 	for (size_t at = 0; at < item.bytes; n++) {
 		const size_t piece = filters_room.next(&world.pe[0], 1, &item, at);
 
-		frame[n].bytes = filters_room.encode(&world.pe[0], 1, &item, at, piece, frame[n].data);
+		frame[n].bytes =
+			filters_room.encode(&world.pe[0], 1, &item, at, piece, frame[n].data);
 		at += piece;
 	}
 	return n;
@@ -157,8 +167,10 @@ static void measure_bare(const struct cmi_msg *m, size_t bytes, int rounds)
 				    all - at < FRAME_PLAIN_MOST ? all - at : FRAME_PLAIN_MOST);
 		middle = bench_now_us();
 		for (size_t at = 0, n = 0; at < all; at += FRAME_PLAIN_MOST, n++)
-			if (!seal_decode(s, n, NULL, 0, (char *)block + at, frame[n].data,
-					 (all - at < FRAME_PLAIN_MOST ? all - at : FRAME_PLAIN_MOST) + SEAL_TAG))
+			if (!seal_decode(
+				    s, n, NULL, 0, (char *)block + at, frame[n].data,
+				    (all - at < FRAME_PLAIN_MOST ? all - at : FRAME_PLAIN_MOST) +
+					    SEAL_TAG))
 				exit(1);
 		if (i < 0)
 			continue;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_filter.c: the filters of CK_WIRE between two nodes of two PEs each, whose frames this test carries by hand: what
- * leaves comes back as it was, and nothing that was changed, repeated, left out, moved or sent by another is taken.
- * The linker leads the lines that end a process past it (rules.mk). What a network does is in tests/rig.
+ * test_filter.c: the filters of CK_WIRE between two nodes of two PEs each, whose frames this test
+ * carries by hand: what
+ * leaves comes back as it was, and nothing that was changed, repeated, left out, moved or sent by
+ * another is taken.
+ * The linker leads the lines that end a process past it (rules.mk). What a network does is in
+ * tests/rig.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +50,8 @@ void __wrap_machine_say(const char *format, ...)
 	va_end(ap);
 }
 
-/* ---- two nodes --------------------------------------------------------------------------------- */
+/* ---- two nodes ---------------------------------------------------------------------------------
+ * */
 
 struct world {
 	struct cmi m[NODES];
@@ -88,13 +92,19 @@ static void node_open(struct world *w, int node)
 	m->filters_room = &filters_room;
 	m->client = (struct cmi_client){ .msg_alloc = msg_alloc, .msg_free = msg_free };
 	m->o.n_pes = PES;
-	m->job = (struct cmi_job){ .node = node, .n_nodes = NODES, .n_pes = ALL, .my_first_pe = node * PES,
-				   .my_n_pes = PES, .first_pe = w->first_pe, .node_of = w->node_of,
+	m->job = (struct cmi_job){ .node = node,
+				   .n_nodes = NODES,
+				   .n_pes = ALL,
+				   .my_first_pe = node * PES,
+				   .my_n_pes = PES,
+				   .first_pe = w->first_pe,
+				   .node_of = w->node_of,
 				   .host_id = w->host_id };
 	m->wire = w->wire[node];
 	m->host_names = w->names;
 	for (int i = 0; i < PES; i++) {
-		w->pe[node * PES + i] = (struct cmi_pe){ .m = m, .owner = w, .local = i, .pe = node * PES + i };
+		w->pe[node * PES + i] =
+			(struct cmi_pe){ .m = m, .owner = w, .local = i, .pe = node * PES + i };
 		w->wire[node][i] = &w->pe[node * PES + i];
 	}
 	filters_room.open(m, true);
@@ -112,7 +122,8 @@ static void nodes_open(struct world *w)
 		node_open(w, node);
 }
 
-/* What the launcher carries; `change` may change what node 1 says. Returns what node 0 thinks of it. */
+/* What the launcher carries; `change` may change what node 1 says. Returns what node 0 thinks of
+ * it. */
 static int meet(struct world *w, void (*change)(struct filter_name *))
 {
 	struct filter_name name;
@@ -145,16 +156,20 @@ static void world_close(struct world *w)
 	assert_int_equal(w->n_alive, 0);
 }
 
-/* ---- items and frames -------------------------------------------------------------------------- */
+/* ---- items and frames --------------------------------------------------------------------------
+ * */
 
 struct frame {
 	size_t bytes;
 	unsigned char *data; /* malloc, of just its size, so that reading beyond it is noticed */
 };
 
-static struct item item_of(unsigned id, const void *header, size_t header_len, const void *data, size_t bytes)
+static struct item item_of(unsigned id, const void *header, size_t header_len, const void *data,
+			   size_t bytes)
 {
-	return (struct item){ .id = id, .header = header, .header_len = header_len, .data = data, .bytes = bytes };
+	return (struct item){
+		.id = id, .header = header, .header_len = header_len, .data = data, .bytes = bytes
+	};
 }
 
 static struct frame encode(struct world *w, int from, int to, const struct item *item, size_t *at_p)
@@ -215,20 +230,23 @@ static void fill(unsigned char *to, size_t bytes, unsigned seed, bool random)
 	}
 }
 
-static void check_item(struct world *w, const struct item *item, int from, const struct item_arrived *a)
+static void check_item(struct world *w, const struct item *item, int from,
+		       const struct item_arrived *a)
 {
 	assert_int_equal(a->id, item->id);
 	assert_int_equal(a->src_pe, from);
 	assert_int_equal(a->bytes, item->bytes);
 	if (item->id == ITEM_MESSAGE) {
-		assert_memory_equal(a->m + 1, (const struct cmi_msg *)item->data + 1, item->bytes - sizeof *a->m);
+		assert_memory_equal(a->m + 1, (const struct cmi_msg *)item->data + 1,
+				    item->bytes - sizeof *a->m);
 		assert_int_equal(a->m->size_class, 77);
 		assert_int_equal(a->m->origin, CMI_ORIGIN_POOL);
 		msg_free(w, a->m);
 		return;
 	}
 	assert_int_equal(a->header_len, item->header_len);
-	assert_memory_equal(a->header, item->header_len ? item->header : a->header, item->header_len);
+	assert_memory_equal(a->header, item->header_len ? item->header : a->header,
+			    item->header_len);
 	assert_memory_equal(a->data, item->data, item->bytes);
 }
 
@@ -260,14 +278,27 @@ static void slow_link(struct world *w)
 
 static void carry_all(struct world *w, bool random)
 {
-	static const size_t sizes[] = { 32, 33, 100, 1023, 1024, 5000, 16 << 10, 60 << 10, FRAME_PLAIN_MOST - 1,
-					FRAME_PLAIN_MOST, FRAME_PLAIN_MOST + 1, 2 * FRAME_PLAIN_MOST, MOST };
+	static const size_t sizes[] = { 32,
+					33,
+					100,
+					1023,
+					1024,
+					5000,
+					16 << 10,
+					60 << 10,
+					FRAME_PLAIN_MOST - 1,
+					FRAME_PLAIN_MOST,
+					FRAME_PLAIN_MOST + 1,
+					2 * FRAME_PLAIN_MOST,
+					MOST };
 	const char header[40] = "of a put";
 
 	fill(data, MOST, 7, random);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		for (int from = 0; from < ALL; from++) {
-			const int to = (from + PES + (int)i % 2) % ALL == from ? from : (from / PES ? (int)i % 2 : 2 + (int)i % 2);
+			const int to = (from + PES + (int)i % 2) % ALL == from
+					       ? from
+					       : (from / PES ? (int)i % 2 : 2 + (int)i % 2);
 			struct item message = item_of(ITEM_MESSAGE, NULL, 0, data, sizes[i]);
 			struct item put = item_of(PUT, header, sizeof header, data, sizes[i] - 32);
 			struct item batch = item_of(BATCH, NULL, 0, data, sizes[i]);
@@ -302,10 +333,7 @@ static void items_come_as_they_left(void **state)
 	}
 }
 
-static void no_aes(struct filter_name *name)
-{
-	name->aes = 0;
-}
+static void no_aes(struct filter_name *name) { name->aes = 0; }
 
 static void the_other_cipher_serves_all_if_one_lacks_aes(void **state)
 {
@@ -334,13 +362,15 @@ static void nothing_is_legible(void **state)
 	for (size_t i = 0; i + 8 <= sizeof secret; i++)
 		assert_null(memmem(f.data, f.bytes, secret + i, 8));
 	/* The same bytes never look the same. */
-	assert_memory_not_equal(f.data + sizeof(struct frame_head), g.data + sizeof(struct frame_head), 8);
+	assert_memory_not_equal(f.data + sizeof(struct frame_head),
+				g.data + sizeof(struct frame_head), 8);
 	free(f.data);
 	free(g.data);
 	world_close(&w);
 }
 
-/* ---- attacks ----------------------------------------------------------------------------------- */
+/* ---- attacks -----------------------------------------------------------------------------------
+ * */
 
 static void changed_frames_are_refused(void **state)
 {
@@ -354,7 +384,8 @@ static void changed_frames_are_refused(void **state)
 			continue;
 		world_open(&w, all_words[i]);
 		for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-			const struct item item = item_of(s % 2 ? BATCH : ITEM_MESSAGE, NULL, 0, data, sizes[s]);
+			const struct item item =
+				item_of(s % 2 ? BATCH : ITEM_MESSAGE, NULL, 0, data, sizes[s]);
 			struct frame f;
 
 			carry(&w, 0, 2, &item);
@@ -409,15 +440,15 @@ static void frames_of_others_are_refused(void **state)
 	world_open(&w, "seal");
 	world_open(&later, "seal");
 	f = one_frame(&w, 0, 2, &item);
-	refused(&w, 3, &f); /* to another PE */
-	refused(&w, 1, &f); /* of the own node */
+	refused(&w, 3, &f);     /* to another PE */
+	refused(&w, 1, &f);     /* of the own node */
 	refused(&later, 2, &f); /* of another run */
 	memcpy(&head, f.data, sizeof head);
 	for (head.src_pe = -1; head.src_pe <= ALL; head.src_pe++) {
 		memcpy(f.data, &head, sizeof head);
 		if (head.src_pe != 0)
 			refused(&w, 2, &f); /* from another PE */
-		refused(&w, 0, &f); /* back where it came from */
+		refused(&w, 0, &f);         /* back where it came from */
 	}
 	free(f.data);
 	world_close(&w);
@@ -473,7 +504,8 @@ static void damage_without_a_seal_is_bounded(void **state)
 			f = one_frame(&w, 0, 2, &item);
 			assert_in_range(f.bytes, sizeof(struct frame_head) + 1, 4000);
 			seed = seed * 1664525 + 1013904223;
-			f.data[sizeof(struct frame_head) + seed % (f.bytes - sizeof(struct frame_head))] ^=
+			f.data[sizeof(struct frame_head) +
+			       seed % (f.bytes - sizeof(struct frame_head))] ^=
 				(unsigned char)(1 + (seed >> 20) % 255);
 			decode(&w, 2, &f, &a);
 			free(f.data);
@@ -482,22 +514,14 @@ static void damage_without_a_seal_is_bounded(void **state)
 	}
 }
 
-/* ---- the meeting ------------------------------------------------------------------------------- */
+/* ---- the meeting -------------------------------------------------------------------------------
+ * */
 
-static void other_words(struct filter_name *name)
-{
-	name->words ^= WIRE_LZ4;
-}
+static void other_words(struct filter_name *name) { name->words ^= WIRE_LZ4; }
 
-static void other_key(struct filter_name *name)
-{
-	name->public_key[3] ^= 1;
-}
+static void other_key(struct filter_name *name) { name->public_key[3] ^= 1; }
 
-static void no_file(struct filter_name *name)
-{
-	name->has_file = 0;
-}
+static void no_file(struct filter_name *name) { name->has_file = 0; }
 
 static void meet_badly(const char *words, void (*change)(struct filter_name *), const char *says)
 {
@@ -584,7 +608,8 @@ static void a_changed_key_opens_nothing(void **state)
 
 static void bad_values_are_refused(void **state)
 {
-	static const char *const bad[] = { "sael", "seal,seal", "lz4,zstd", "seal,", ",seal", "seal lz4", "sealed" };
+	static const char *const bad[] = { "sael", "seal,seal", "lz4,zstd", "seal,",
+					   ",seal", "seal lz4", "sealed" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -606,7 +631,8 @@ static void bad_values_are_refused(void **state)
 	unsetenv("CK_WIRE_KEY");
 }
 
-/* ---- whether it pays ---------------------------------------------------------------------------- */
+/* ---- whether it pays ----------------------------------------------------------------------------
+ * */
 
 /* How many of n items of 60 kB are squeezed, each to `ratio`, at so many ns a byte. */
 static int n_tried(struct host_pays *h, int n, double ratio, double ns)
@@ -627,16 +653,16 @@ static void squeezing_stops_where_it_does_not_pay(void **state)
 	struct host_pays h = { .link_kbs = 0 };
 
 	(void)state;
-	assert_int_equal(n_tried(&h, 100, 0.3, 2), 0);         /* the link is unknown */
-	h.link_kbs = 100000;                                   /* 10 ns a byte */
+	assert_int_equal(n_tried(&h, 100, 0.3, 2), 0); /* the link is unknown */
+	h.link_kbs = 100000;                           /* 10 ns a byte */
 	assert_int_equal(n_tried(&h, 100, 0.3, 2), 100);
-	h.link_kbs = 1000000;                                  /* 1 ns */
+	h.link_kbs = 1000000; /* 1 ns */
 	assert_in_range(n_tried(&h, 10000, 0.3, 2), 1, 20);
-	h.link_kbs = 10000;                                    /* the link became slow */
+	h.link_kbs = 10000; /* the link became slow */
 	assert_int_equal(n_tried(&h, 100, 0.3, 2), 100);
-	assert_in_range(n_tried(&h, 10000, 1, 2), 1, 40);      /* the data became random */
+	assert_in_range(n_tried(&h, 10000, 1, 2), 1, 40);             /* the data became random */
 	assert_in_range(n_tried(&h, 10000, 0.3, 2), 9000, 10000 - 1); /* and changed again */
-	assert_false(pays_to_try(&h, 1, 1000));                /* too small */
+	assert_false(pays_to_try(&h, 1, 1000));                       /* too small */
 }
 
 static void the_link_is_measured_by_gaps(void **state)
@@ -658,7 +684,8 @@ static void the_link_is_measured_by_gaps(void **state)
 	assert_false(pays_to_cut(&h, 1000, 64));
 }
 
-/* The receiver tells the sender with a frame of its own, if it has waited for the second of two frames. */
+/* The receiver tells the sender with a frame of its own, if it has waited for the second of two
+ * frames. */
 static void the_receiver_tells_the_sender(void **state)
 {
 	const struct item item = item_of(BATCH, NULL, 0, data, 40000);

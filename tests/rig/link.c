@@ -15,9 +15,12 @@
  *     loss dup reorder flip   how likely a frame is to be lost, to come twice, to be overtaken by up to three others,
  *                             and to have one bit flipped, 0 to 1. Only IP packets are flipped, behind the header of
  *                             the frame: ARP has no sum, and on a real Ethernet the frame has one.
- *     forge head replay       how likely a TCP segment of FORGED_LEAST bytes and more is to be changed by an attacker, who
- *                             makes its sum right again: one bit behind, or among, the first HEAD bytes, where UCX
- *                             mostly has its own; or all by the last segment of the same connection and length
+ *     forge head replay how likely a TCP segment of FORGED_LEAST bytes and more is to be changed by
+ *     an attacker, who
+ *                             makes its sum right again: one bit behind, or among, the first HEAD
+ *                             bytes, where UCX
+ *                             mostly has its own; or all by the last segment of the same connection
+ *                             and length
  *     delay jitter            ms that each frame takes, and at most takes longer. Frames keep their order.
  *     hold                    ms after which a frame that waits to be overtaken goes on without that
  *     rate                    Mbit/s; 0: as fast as it goes
@@ -54,11 +57,14 @@ enum { FORGED_LEAST = 64, HEAD = 24 };
 
 /* Each frame that comes is counted as seen. seen + duplicated is carried + lost + cut + dropped, once none is on the
  * way. Dropped: the queue was full, or the device at the other end was down. */
-enum count { SEEN, CARRIED, LOST, DUPLICATED, REORDERED, FLIPPED, CUT, DROPPED, FORGED, REPLAYED, COUNTS };
+enum count { SEEN, CARRIED, LOST, DUPLICATED, REORDERED, FLIPPED, CUT, DROPPED, FORGED,
+	REPLAYED, COUNTS };
 static const char *const count_names[COUNTS] = {"seen", "carried", "lost", "duplicated", "reordered", "flipped", "cut",
 	"dropped", "forged", "replayed"};
 
-struct settings { double loss, dup, reorder, flip, forge, head, replay, delay, jitter, hold, rate, queue, cut; };
+struct settings {
+	double loss, dup, reorder, flip, forge, head, replay, delay, jitter, hold, rate, queue, cut;
+};
 
 static const struct { const char *name; size_t at; double most; } known[] = {
 	{"loss", offsetof(struct settings, loss), 1},
@@ -84,7 +90,10 @@ struct way {
 	int from, to;
 	struct settings set;
 	uint64_t random, spite; /* of what happens by chance, and of what is done on purpose */
-	struct segment { size_t length; unsigned char data[FRAME_ROOM + 4]; } last[FRAME_ROOM]; /* by the length */
+	struct segment {
+		size_t length;
+		unsigned char data[FRAME_ROOM + 4]; /* ports, then data */
+	} last[FRAME_ROOM]; /* by the length */
 	uint64_t count[COUNTS];
 	uint64_t busy_ns;     /* until then it sends what has come, at its rate */
 	size_t head, tail;    /* of the ring; there is always room for one frame more, at the tail */
@@ -182,7 +191,8 @@ static void flip(struct way *w, struct frame *f, uint64_t bit)
 	w->count[FLIPPED]++;
 }
 
-/* ---- an attacker -------------------------------------------------------------------------------- */
+/* ---- an attacker --------------------------------------------------------------------------------
+ * */
 
 /* The parts of a TCP segment over IPv4. */
 struct tcp { unsigned char *ip, *tcp, *data; size_t bytes; };
@@ -201,8 +211,10 @@ static bool find_tcp(struct frame *f, struct tcp *t)
 		return false;
 	t->ip = f->data + ETHERNET_HEADER;
 	t->tcp = t->ip + 4 * (t->ip[0] & 15);
-	const size_t total = number_at(t->ip + 2), before = (size_t)(t->tcp - t->ip) + 4 * (size_t)(t->tcp[OFFSET_AT] >> 4);
-	if (t->ip[PROTOCOL_AT] != IS_TCP || total > f->length - ETHERNET_HEADER || total < before + FORGED_LEAST)
+	const size_t total = number_at(t->ip + 2);
+	const size_t before = (size_t)(t->tcp - t->ip) + 4 * (size_t)(t->tcp[OFFSET_AT] >> 4);
+	if (t->ip[PROTOCOL_AT] != IS_TCP || total > f->length - ETHERNET_HEADER ||
+	    total < before + FORGED_LEAST)
 		return false;
 	t->data = t->ip + before;
 	t->bytes = total - before;

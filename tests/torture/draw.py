@@ -232,6 +232,7 @@ def environment(r):
     maybe(0.5, 'CK_SYNC_MS', 0)
     maybe(0.3, 'CK_LB_TOLERANCE', 0)
     maybe(0.5, 'CK_CORES', 1, 64)
+    maybe(0.3, 'CK_WIRE', 'seal', 'lz4', 'zstd', 'zstd,seal')
     return env
 
 

@@ -232,8 +232,8 @@ bool store_mirror(const struct node *node, uint64_t sequence, struct image_why *
 	const struct image_info *info = &s->memory.page->info[sequence % IMAGE_SLOTS];
 
 	if (node->job->sealed)
-		return image_says(why, "a copy in another host's memory would cross unsealed, and CK_WIRE has seal: "
-				       "save to a directory");
+		return image_says(why, "with CK_WIRE=seal no copy goes to another host's memory, as it "
+				       "would cross unsealed: save to a directory");
 	return image_keeper_mirror(&s->keeper, sequence, node->job->node ? NULL : info, why) ||
 	       image_keeper_is_gone(&s->keeper);
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.h: what a network carries, compressed (lz4, zstd) and sealed (encrypted and authenticated),
+ * filter.h: what a network carries, compressed (lz4, zstd) and sealed (encrypted and
+ * authenticated),
  * as CK_WIRE says. The room comes from rooms.list: back ends call it through the tables here.
  *
- * An *item* is what a back end would otherwise send: a message, a segment of several, a put with its
+ * An *item* is what a back end would otherwise send: a message, a segment of several, a put with
+ * its
  * header. It leaves in one or more *frames* of at most FRAME_PLAIN_MOST bytes before the filters:
  *
  *   struct frame_head | the bytes, first compressed, then sealed | with seal: the tag
  *
  * The frames of a pair of PEs and one direction are numbered from 0. The number is the nonce of the
- * seal and is known on both sides, so a frame that was changed, repeated, left out or moved does not
+ * seal and is known on both sides, so a frame that was changed, repeated, left out or moved does
+ * not
  * open. Nothing in a frame is believed before it has been opened, except the source's number, which
  * names the key.
  *
@@ -41,14 +44,14 @@ enum { ITEM_MESSAGE = 1 };
 
 /** Sent as it is; authenticated as a whole. */
 struct frame_head {
-	uint64_t all;       /* bytes of the whole item, its header included */
+	uint64_t all; /* bytes of the whole item, its header included */
 	uint64_t number;
 	int32_t src_pe;
-	uint32_t seen_kbs;  /* how fast frames of the other direction arrive, in kB/s; 0: unknown */
-	uint16_t plain;     /* bytes of the item in this frame */
-	uint8_t id;         /* what the item is */
+	uint32_t seen_kbs; /* how fast frames of the other direction arrive, in kB/s; 0: unknown */
+	uint16_t plain;    /* bytes of the item in this frame */
+	uint8_t id;        /* what the item is */
 	uint8_t header_len;
-	uint8_t flags;      /* FRAME_* */
+	uint8_t flags; /* FRAME_* */
 	uint8_t spare[3];
 };
 _Static_assert(sizeof(struct frame_head) == 32, "wire format");
@@ -63,7 +66,7 @@ static inline size_t frame_most(size_t plain)
 /** What is to be sent. The header may be missing. */
 struct item {
 	unsigned id;
-	unsigned kind;      /* items of a kind are likely to compress equally well */
+	unsigned kind; /* items of a kind are likely to compress equally well */
 	const void *header;
 	size_t header_len;
 	const void *data;
@@ -72,10 +75,11 @@ struct item {
 
 /** What has come. */
 struct item_arrived {
-	bool whole;         /* false: the item's last frame is still to come, and nothing follows */
+	bool whole; /* false: the item's last frame is still to come, and nothing follows */
 	int src_pe;
 	unsigned id;
-	struct cmi_msg *m;  /* ITEM_MESSAGE: in message memory, its local fields restored; the caller's */
+	struct cmi_msg
+		*m; /* ITEM_MESSAGE: in message memory, its local fields restored; the caller's */
 	const void *header; /* any other: valid until the next frame is opened */
 	size_t header_len;
 	const void *data;
@@ -84,12 +88,12 @@ struct item_arrived {
 
 /** Published in the second meeting. */
 struct filter_name {
-	uint8_t words;      /* of CK_WIRE, as bits; 0: none */
-	uint8_t aes;        /* the processor has AES-GCM */
-	uint8_t has_file;   /* CK_WIRE_KEY is set */
+	uint8_t words;    /* of CK_WIRE, as bits; 0: none */
+	uint8_t aes;      /* the processor has AES-GCM */
+	uint8_t has_file; /* CK_WIRE_KEY is set */
 	uint8_t spare;
 	uint8_t public_key[32];
-	uint8_t proof[16];  /* of the public key, by the file's key */
+	uint8_t proof[16]; /* of the public key, by the file's key */
 };
 
 /** The room's face. m->filters is NULL when CK_WIRE names none; so is w->filter then. */

@@ -25,26 +25,26 @@ enum { WIRE_SEAL = 1, WIRE_LZ4 = 2, WIRE_ZSTD = 4 };
 /** A node's. */
 struct filters {
 	uint8_t words;
-	bool aes;                       /* all processors of the job have AES-GCM */
+	bool aes;                        /* all processors of the job have AES-GCM */
 	const struct squeezer *squeezer; /* NULL: none */
 	bool has_file;
-	uint8_t file_key[SEAL_KEY];     /* of CK_WIRE_KEY */
+	uint8_t file_key[SEAL_KEY]; /* of CK_WIRE_KEY */
 	uint8_t public_key[SEAL_KEY], secret_key[SEAL_KEY];
-	struct filter_name *name;       /* [n_nodes], what each has published */
+	struct filter_name *name; /* [n_nodes], what each has published */
 };
 
 /** Between a PE of this node and one of another. */
 struct pair {
-	struct seal *out, *in;          /* NULL without seal */
-	uint64_t n_out, n_in;           /* frames so far: the next one's number */
-	struct host_pays *host;         /* of the other PE; NULL without a squeezer */
+	struct seal *out, *in;  /* NULL without seal */
+	uint64_t n_out, n_in;   /* frames so far: the next one's number */
+	struct host_pays *host; /* of the other PE; NULL without a squeezer */
 	/* The item that arrives: */
-	uint64_t all, at;               /* its bytes; those that have come, 0: none is under way */
+	uint64_t all, at; /* its bytes; those that have come, 0: none is under way */
 	uint8_t id, header_len;
-	unsigned char *into;            /* where they are */
-	struct cmi_msg *m;              /* ITEM_MESSAGE: the same; else NULL, and `into` is malloc's */
-	struct cmi_msg local;           /* of m: its local fields, which the sender's overwrite */
-	uint64_t came_ns;               /* when its last frame came */
+	unsigned char *into;  /* where they are */
+	struct cmi_msg *m;    /* ITEM_MESSAGE: the same; else NULL, and `into` is malloc's */
+	struct cmi_msg local; /* of m: its local fields, which the sender's overwrite */
+	uint64_t came_ns;     /* when its last frame came */
 };
 
 /** A PE's. */
@@ -66,7 +66,8 @@ void keys_open(const struct cmi_pe *w, int pe, struct pair *p);
 /** Read CK_WIRE_KEY, if it is set. A file that cannot be used ends the process with a line. */
 void keys_read_file(struct filters *f);
 /** The proof of a public key by the file's key; all 0 without a file. */
-void keys_prove(const struct filters *f, const uint8_t public_key[SEAL_KEY], int node, uint8_t proof[16]);
+void keys_prove(const struct filters *f, const uint8_t public_key[SEAL_KEY], int node,
+		uint8_t proof[16]);
 
 /** Find functions in a shared library, each by its name; *function_p receives its address. Ends the
  * process with a line about CK_WIRE if the library or a function is missing. */

@@ -46,7 +46,9 @@ static void read_words(struct filters *f, const char *text)
 	for (const char *at = text; *at;) {
 		at = take_word(f, at);
 		if (!at)
-			cmi_env_refuse("CK_WIRE", text, "seal, lz4, zstd, or seal with one of the others (zstd,seal)");
+			cmi_env_refuse(
+				"CK_WIRE", text,
+				"seal, lz4, zstd, or seal with one of the others (zstd,seal)");
 	}
 }
 
@@ -60,10 +62,12 @@ static void filters_open(struct cmi *m, bool network)
 	f = cmi_alloc_zero(1, sizeof *f, "CK_WIRE");
 	read_words(f, text);
 	if (!(f->words & WIRE_SEAL) && cmi_env_text("CK_WIRE_KEY"))
-		cmi_env_refuse("CK_WIRE_KEY", cmi_env_text("CK_WIRE_KEY"), "unset unless CK_WIRE has seal");
+		cmi_env_refuse("CK_WIRE_KEY", cmi_env_text("CK_WIRE_KEY"),
+			       "unset unless CK_WIRE has seal");
 	if (!network) {
 		if (m->o.verbose && m->job.node == 0)
-			machine_say("CK_WIRE has nothing to do: no message leaves the memory of one host");
+			machine_say("CK_WIRE has nothing to do: no message leaves the memory of "
+				    "one host");
 		free(f);
 		return;
 	}
@@ -136,10 +140,12 @@ static const char *misfit(const struct filters *f, int node)
 	if (theirs->words != f->words)
 		return "has another CK_WIRE: set the same on all nodes";
 	if (theirs->has_file != f->has_file)
-		return f->has_file ? "has no CK_WIRE_KEY: set it on all nodes" :
-				     "has a CK_WIRE_KEY, and this one has none: set it on all nodes";
+		return f->has_file
+			       ? "has no CK_WIRE_KEY: set it on all nodes"
+			       : "has a CK_WIRE_KEY, and this one has none: set it on all nodes";
 	if (!proves(f, node))
-		return "has another key in CK_WIRE_KEY, or somebody changed its public key on its way through the "
+		return "has another key in CK_WIRE_KEY, or somebody changed its public key on its "
+		       "way through the "
 		       "launcher: copy the same file to all hosts";
 	return NULL;
 }
@@ -161,7 +167,9 @@ static void say_what(const struct filters *f)
 	machine_say("what leaves a host is%s%s%s%s%s%s", f->squeezer ? " squeezed by " : "",
 		    f->squeezer ? f->squeezer->name : "", f->squeezer ? " where that pays" : "",
 		    f->squeezer && seal ? ", and" : "",
-		    !seal ? "" : f->aes ? " sealed by AES-256-GCM" : " sealed by ChaCha20-Poly1305",
+		    !seal    ? ""
+		    : f->aes ? " sealed by AES-256-GCM"
+			     : " sealed by ChaCha20-Poly1305",
 		    f->has_file ? ", with the key of CK_WIRE_KEY" : "");
 }
 
@@ -189,8 +197,8 @@ static int filters_agree(struct cmi *m)
 		if (!why)
 			continue;
 		if (prints(m, f))
-			machine_say("node %d on %s: node %d on %s %s", m->job.node, host_name(m, m->job.node), node,
-			    host_name(m, node), why);
+			machine_say("node %d on %s: node %d on %s %s", m->job.node,
+				    host_name(m, m->job.node), node, host_name(m, node), why);
 		return -EPROTO;
 	}
 	if (f->has_file)

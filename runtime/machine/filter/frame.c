@@ -27,7 +27,8 @@ struct filter_pe *frames_open(const struct cmi *m)
 		fp->squeeze = fp->f->squeezer->open();
 		fp->room = cmi_alloc_zero(1, FRAME_PLAIN_MOST, "CK_WIRE");
 		/* The first time takes longer: it must not count. */
-		fp->f->squeezer->squeeze(fp->squeeze, fp->opened, FRAME_PLAIN_MOST, fp->room, FRAME_PLAIN_MOST);
+		fp->f->squeezer->squeeze(fp->squeeze, fp->opened, FRAME_PLAIN_MOST, fp->room,
+					 FRAME_PLAIN_MOST);
 	}
 	return fp;
 }
@@ -110,7 +111,8 @@ size_t frame_next(struct cmi_pe *w, int pe, const struct item *item, size_t at)
 
 	if (rest > FRAME_PLAIN_MOST)
 		return FRAME_PLAIN_MOST;
-	return at == 0 && p->host && pays_to_cut(p->host, rest, w->filter->n_gaps++) ? rest / 2 : rest;
+	return at == 0 && p->host && pays_to_cut(p->host, rest, w->filter->n_gaps++) ? rest / 2
+										     : rest;
 }
 
 /* Bytes [at, at + piece) of header and data together: in place if they lie together, else copied to
@@ -129,7 +131,8 @@ static const void *piece_of(const struct item *item, size_t at, size_t piece, vo
 }
 
 /* Returns the bytes in fp->room; 0: the piece leaves as it is. */
-static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, const void *from, size_t bytes)
+static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, const void *from,
+		       size_t bytes)
 {
 	uint64_t began;
 	size_t packed;
@@ -142,10 +145,7 @@ static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, cons
 	return packed;
 }
 
-const struct cmi_wire_counts *frame_counts(const struct cmi_pe *w)
-{
-	return &w->filter->counts;
-}
+const struct cmi_wire_counts *frame_counts(const struct cmi_pe *w) { return &w->filter->counts; }
 
 static void count(struct filter_pe *fp, size_t plain, size_t frame, bool was_squeezed)
 {
@@ -161,13 +161,15 @@ static unsigned kind_of(const struct item *item)
 	return item->id * (PAYS_KINDS / 4 + 1) + item->kind;
 }
 
-size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at, size_t piece, void *to)
+size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at, size_t piece,
+		    void *to)
 {
 	struct filter_pe *fp = w->filter;
 	struct pair *p = pair_of(w, pe);
 	unsigned char *body = (unsigned char *)to + sizeof(struct frame_head);
 	const void *from = piece_of(item, at, piece, body);
-	const size_t packed = squeezed(fp, p, kind_of(item), from, piece), n = packed ? packed : piece;
+	const size_t packed = squeezed(fp, p, kind_of(item), from, piece),
+		     n = packed ? packed : piece;
 	const size_t all = item->header_len + item->bytes;
 	const struct frame_head head = {
 		.all = all,
@@ -177,7 +179,8 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 		.plain = (uint16_t)piece,
 		.id = (uint8_t)item->id,
 		.header_len = (uint8_t)item->header_len,
-		.flags = (uint8_t)((packed ? FRAME_SQUEEZED : 0) | (at + piece < all ? FRAME_MORE : 0)),
+		.flags = (uint8_t)((packed ? FRAME_SQUEEZED : 0) |
+				   (at + piece < all ? FRAME_MORE : 0)),
 	};
 	const size_t frame = sizeof head + n + (p->out ? FRAME_TAG : 0);
 
@@ -212,14 +215,18 @@ void frame_refuse(struct cmi_pe *w, const void *frame, size_t bytes, const char 
 	if (bytes >= sizeof h)
 		memcpy(&h, frame, sizeof h);
 	if (!is_of_other(j, h.src_pe))
-		machine_die(w->m, "node %d PE %d received %zu bytes that say they are a frame of PE %d: %s", j->node,
-			    w->pe, bytes, h.src_pe, why);
+		machine_die(
+			w->m,
+			"node %d PE %d received %zu bytes that say they are a frame of PE %d: %s",
+			j->node, w->pe, bytes, h.src_pe, why);
 	p = w->filter->pair[h.src_pe];
 	machine_die(w->m,
-		    "node %d PE %d received from PE %d (node %d on %s) what says it is frame %llu, where frame %llu is "
+		    "node %d PE %d received from PE %d (node %d on %s) what says it is frame %llu, "
+		    "where frame %llu is "
 		    "expected: %s; see who can reach the network between these hosts",
-		    j->node, w->pe, h.src_pe, j->node_of[h.src_pe], host_name(w->m, j->node_of[h.src_pe]),
-		    (unsigned long long)h.number, (unsigned long long)(p ? p->n_in : 0), why);
+		    j->node, w->pe, h.src_pe, j->node_of[h.src_pe],
+		    host_name(w->m, j->node_of[h.src_pe]), (unsigned long long)h.number,
+		    (unsigned long long)(p ? p->n_in : 0), why);
 }
 
 /* Whether the head of a frame of `bytes` bytes fits what has come of its item. */
@@ -229,15 +236,17 @@ static bool fits(const struct pair *p, const struct frame_head *h, size_t bytes)
 
 	if (h->plain > FRAME_PLAIN_MOST || h->header_len > h->all || h->plain > h->all - p->at)
 		return false;
-	if ((h->flags & FRAME_MORE) ? h->plain == 0 || p->at + h->plain >= h->all : p->at + h->plain != h->all)
+	if ((h->flags & FRAME_MORE) ? h->plain == 0 || p->at + h->plain >= h->all
+				    : p->at + h->plain != h->all)
 		return false;
 	if (p->at && (h->all != p->all || h->id != p->id || h->header_len != p->header_len))
 		return false;
 	if (h->id == ITEM_MESSAGE && (h->header_len || h->all < sizeof(struct cmi_msg)))
 		return false;
 	if (p->in)
-		return (h->flags & FRAME_SQUEEZED) ? body >= FRAME_TAG && body - FRAME_TAG < h->plain :
-						     body == h->plain + (size_t)FRAME_TAG;
+		return (h->flags & FRAME_SQUEEZED)
+			       ? body >= FRAME_TAG && body - FRAME_TAG < h->plain
+			       : body == h->plain + (size_t)FRAME_TAG;
 	return (h->flags & FRAME_SQUEEZED) ? body < h->plain : body == h->plain;
 }
 
@@ -301,7 +310,9 @@ static const char *open_into(struct cmi_pe *w, struct pair *p, const struct fram
 		item_begin(w, p, h);
 	if (squeezed)
 		return fp->f->squeezer->unsqueeze(fp->squeeze, p->into + p->at, h->plain, plain,
-						  bytes - (p->in ? FRAME_TAG : 0)) ? NULL : DAMAGED;
+						  bytes - (p->in ? FRAME_TAG : 0))
+			       ? NULL
+			       : DAMAGED;
 	if (plain != p->into + p->at)
 		memcpy(p->into + p->at, plain, h->plain);
 	return NULL;

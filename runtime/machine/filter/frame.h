@@ -12,7 +12,8 @@ struct filter_pe *frames_open(const struct cmi *m);
 void frames_close(struct cmi_pe *w);
 
 size_t frame_next(struct cmi_pe *w, int pe, const struct item *item, size_t at);
-size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at, size_t piece, void *to);
+size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at, size_t piece,
+		    void *to);
 const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct item_arrived *a);
 _Noreturn void frame_refuse(struct cmi_pe *w, const void *frame, size_t bytes, const char *why);
 void frame_idle(struct cmi_pe *w);

@@ -27,7 +27,8 @@ struct direction {
 	int32_t from, to; /* PEs */
 };
 
-static struct seal *direction_open(const struct filters *f, const uint8_t session[SEAL_KEY], int from, int to)
+static struct seal *direction_open(const struct filters *f, const uint8_t session[SEAL_KEY],
+				   int from, int to)
 {
 	const struct direction d = { "chard wire 1", from, to };
 	uint8_t key[SEAL_KEY];
@@ -48,18 +49,26 @@ void keys_open(const struct cmi_pe *w, int pe, struct pair *p)
 	const int node = j->node_of[pe];
 	uint8_t in[SEAL_KEY], out[SEAL_KEY];
 
-	if (!seal_session(j->node < node, f->public_key, f->secret_key, f->name[node].public_key, in, out))
-		machine_die(w->m, "node %d: the public key of node %d is none: it was changed on its way through "
-				  "the launcher", j->node, node);
+	if (!seal_session(j->node < node, f->public_key, f->secret_key, f->name[node].public_key,
+			  in, out))
+		machine_die(w->m,
+			    "node %d: the public key of node %d is none: it was changed on its way "
+			    "through "
+			    "the launcher",
+			    j->node, node);
 	p->in = direction_open(f, in, pe, w->pe);
 	p->out = direction_open(f, out, w->pe, pe);
 	seal_wipe(in, sizeof in);
 	seal_wipe(out, sizeof out);
 }
 
-void keys_prove(const struct filters *f, const uint8_t public_key[SEAL_KEY], int node, uint8_t proof[16])
+void keys_prove(const struct filters *f, const uint8_t public_key[SEAL_KEY], int node,
+		uint8_t proof[16])
 {
-	struct { uint8_t public_key[SEAL_KEY]; int32_t node; } said = { .node = node };
+	struct {
+		uint8_t public_key[SEAL_KEY];
+		int32_t node;
+	} said = { .node = node };
 
 	memset(proof, 0, 16);
 	memcpy(said.public_key, public_key, SEAL_KEY);
@@ -79,9 +88,11 @@ void keys_read_file(struct filters *f)
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st))
-		cmi_env_refuse("CK_WIRE_KEY", path, "a file that can be read on every host of the job");
+		cmi_env_refuse("CK_WIRE_KEY", path,
+			       "a file that can be read on every host of the job");
 	if (!S_ISREG(st.st_mode) || st.st_mode & (S_IRWXG | S_IRWXO))
-		cmi_env_refuse("CK_WIRE_KEY", path, "a file that only its owner can read or write (chmod 600)");
+		cmi_env_refuse("CK_WIRE_KEY", path,
+			       "a file that only its owner can read or write (chmod 600)");
 	n = read(fd, bytes, sizeof bytes);
 	close(fd);
 	if (n < FILE_LEAST)

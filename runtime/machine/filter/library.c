@@ -13,7 +13,8 @@ void library_load(const char *word, const char *library, const char *package,
 	void *const lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	char allowed[160];
 
-	snprintf(allowed, sizeof allowed, "a filter whose library can be loaded: %s %s (Debian: %s)", library,
+	snprintf(allowed, sizeof allowed,
+		 "a filter whose library can be loaded: %s %s (Debian: %s)", library,
 		 lib ? "is too old" : "is not installed on this host", package);
 	if (!lib)
 		cmi_env_refuse("CK_WIRE", word, allowed);

@@ -13,7 +13,8 @@ enum { ACCELERATION = 1 };
 static struct {
 	pthread_once_t once;
 	int (*state_bytes)(void);
-	int (*squeeze)(void *state, const char *from, char *to, int bytes, int room, int acceleration);
+	int (*squeeze)(void *state, const char *from, char *to, int bytes, int room,
+		       int acceleration);
 	int (*unsqueeze)(const char *from, char *to, int packed, int bytes);
 } lz4 = { .once = PTHREAD_ONCE_INIT };
 
@@ -28,27 +29,23 @@ static void load(void)
 	library_load("lz4", "liblz4.so.1", "liblz4-1", calls, sizeof calls / sizeof *calls);
 }
 
-static void lz4_load(void)
-{
-	pthread_once(&lz4.once, load);
-}
+static void lz4_load(void) { pthread_once(&lz4.once, load); }
 
 static struct squeezer_state *lz4_open(void)
 {
 	return cmi_alloc_zero(1, (size_t)lz4.state_bytes(), "lz4");
 }
 
-static void lz4_close(struct squeezer_state *s)
-{
-	free(s);
-}
+static void lz4_close(struct squeezer_state *s) { free(s); }
 
-static size_t lz4_squeeze(struct squeezer_state *s, void *to, size_t room, const void *from, size_t bytes)
+static size_t lz4_squeeze(struct squeezer_state *s, void *to, size_t room, const void *from,
+			  size_t bytes)
 {
 	return (size_t)lz4.squeeze(s, from, to, (int)bytes, (int)room, ACCELERATION);
 }
 
-static bool lz4_unsqueeze(struct squeezer_state *s, void *to, size_t bytes, const void *from, size_t packed)
+static bool lz4_unsqueeze(struct squeezer_state *s, void *to, size_t bytes, const void *from,
+			  size_t packed)
 {
 	(void)s;
 	return lz4.unsqueeze(from, to, (int)packed, (int)bytes) == (int)bytes;

@@ -3,10 +3,11 @@
 #include "pays.h"
 
 enum {
-	LEAST = 1024,           /* bytes; the link's time for fewer is mostly not that of the bytes */
-	CUT_LEAST = 16 << 10,   /* halves of these take long enough to be measured */
+	LEAST = 1024,         /* bytes; the link's time for fewer is mostly not that of the bytes */
+	CUT_LEAST = 16 << 10, /* halves of these take long enough to be measured */
 	CUT_EVERY = 64,
-	FIRST_WAIT = 4, LONGEST_WAIT = 1024,
+	FIRST_WAIT = 4,
+	LONGEST_WAIT = 1024,
 	MEMORY_BYTES = 4 << 20, /* of the link's speed: what came longer ago counts half */
 };
 
@@ -14,7 +15,8 @@ enum {
 static const double RESTORING = 0.5;
 /* What is gained must exceed the errors of measuring. */
 static const double WORTH = 0.95;
-/* Of a new measurement. What makes a squeezer slow, as cold caches and other threads do, often passes. */
+/* Of a new measurement. What makes a squeezer slow, as cold caches and other threads do, often
+ * passes. */
 static const double WEIGHT = 0.125, WEIGHT_OF_FASTER = 0.5;
 
 static bool worth(const struct host_pays *h, const struct kind_pays *k)
@@ -37,15 +39,13 @@ bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes)
 	return !k->wait;
 }
 
-static double mixed(double old, double new, double weight)
-{
-	return old + weight * (new - old);
-}
+static double mixed(double old, double new, double weight) { return old + weight * (new - old); }
 
 void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns)
 {
 	struct kind_pays *k = &h->kind[kind % PAYS_KINDS];
-	const double ratio = (double)packed / (double)bytes, each = (double)(ns + 1) / (double)bytes;
+	const double ratio = (double)packed / (double)bytes,
+		     each = (double)(ns + 1) / (double)bytes;
 
 	k->ratio = k->ns == 0 ? ratio : mixed(k->ratio, ratio, WEIGHT);
 	k->ns = k->ns == 0 ? each : mixed(k->ns, each, each < k->ns ? WEIGHT_OF_FASTER : WEIGHT);

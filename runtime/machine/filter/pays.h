@@ -9,7 +9,8 @@
  *
  * The link's time is measured by the receiver: the gap between two frames of one item, which leave
  * right after each other, if the receiver has waited for the second one. Frames back tell it to the
- * sender. A link that is never waited for stays unknown, and nothing is compressed for it. Ratio and
+ * sender. A link that is never waited for stays unknown, and nothing is compressed for it. Ratio
+ * and
  * speed are measured on what was compressed; a kind that does not pay is tried again more and more
  * seldom.
  */
@@ -26,7 +27,7 @@ enum { PAYS_KINDS = 16 };
 struct host_pays {
 	struct host_pays *next;
 	uint64_t host_id;
-	uint32_t link_kbs;         /* to that host, as it says; 0: unknown */
+	uint32_t link_kbs;          /* to that host, as it says; 0: unknown */
 	double came_bytes, came_ns; /* from that host: of frames for which this PE has waited */
 	struct kind_pays {
 		double ratio, ns;  /* after / before; of a byte to squeeze it; ns 0: never tried */

@@ -11,17 +11,17 @@
 #include "filter_int.h"
 
 enum {
-	NONCE = 12,         /* both ciphers' */
-	AES_STATE = 512,    /* crypto_aead_aes256gcm_state: a key, expanded */
+	NONCE = 12,      /* both ciphers' */
+	AES_STATE = 512, /* crypto_aead_aes256gcm_state: a key, expanded */
 	STATE_ALIGN = 64,
 };
 
 typedef unsigned char byte;
 
 /* All encryptions, and all decryptions, have one form. `secret`: a key, or an expanded one. */
-typedef int encrypts(byte *to, unsigned long long *len_p, const byte *from, unsigned long long bytes,
-		     const byte *head, unsigned long long head_len, const byte *none, const byte *nonce,
-		     const void *secret);
+typedef int encrypts(byte *to, unsigned long long *len_p, const byte *from,
+		     unsigned long long bytes, const byte *head, unsigned long long head_len,
+		     const byte *none, const byte *nonce, const void *secret);
 typedef int decrypts(byte *to, unsigned long long *len_p, byte *none, const byte *from,
 		     unsigned long long bytes, const byte *head, unsigned long long head_len,
 		     const byte *nonce, const void *secret);
@@ -36,8 +36,8 @@ static struct {
 	decrypts *aes_decrypt, *chacha_decrypt;
 	int (*keys)(byte *public_key, byte *secret_key);
 	agrees *first, *second;
-	int (*hash)(byte *hash, size_t len, const byte *data, unsigned long long bytes, const byte *key,
-		    size_t key_len);
+	int (*hash)(byte *hash, size_t len, const byte *data, unsigned long long bytes,
+		    const byte *key, size_t key_len);
 	int (*differ)(const void *a, const void *b, size_t bytes);
 	void (*wipe)(void *p, size_t bytes);
 } sodium = { .once = PTHREAD_ONCE_INIT };
@@ -69,18 +69,13 @@ static void load(void)
 
 	library_load("seal", "libsodium.so.23", "libsodium23", calls, sizeof calls / sizeof *calls);
 	if (sodium.init() < 0)
-		cmi_env_refuse("CK_WIRE", "seal", "something else: libsodium finds no random numbers on this host");
+		cmi_env_refuse("CK_WIRE", "seal",
+			       "something else: libsodium finds no random numbers on this host");
 }
 
-void seal_load(void)
-{
-	pthread_once(&sodium.once, load);
-}
+void seal_load(void) { pthread_once(&sodium.once, load); }
 
-bool seal_has_aes(void)
-{
-	return sodium.has_aes() == 1;
-}
+bool seal_has_aes(void) { return sodium.has_aes() == 1; }
 
 struct seal *seal_open(bool aes, const uint8_t key[SEAL_KEY])
 {
@@ -133,13 +128,15 @@ void seal_keys(uint8_t public_key[SEAL_KEY], uint8_t secret_key[SEAL_KEY])
 	sodium.keys(public_key, secret_key);
 }
 
-bool seal_session(bool first, const uint8_t public_key[SEAL_KEY], const uint8_t secret_key[SEAL_KEY],
-		  const uint8_t theirs[SEAL_KEY], uint8_t in[SEAL_KEY], uint8_t out[SEAL_KEY])
+bool seal_session(bool first, const uint8_t public_key[SEAL_KEY],
+		  const uint8_t secret_key[SEAL_KEY], const uint8_t theirs[SEAL_KEY],
+		  uint8_t in[SEAL_KEY], uint8_t out[SEAL_KEY])
 {
 	return (first ? sodium.first : sodium.second)(in, out, public_key, secret_key, theirs) == 0;
 }
 
-void seal_hash(uint8_t *hash, size_t hash_len, const void *data, size_t bytes, const uint8_t key[SEAL_KEY])
+void seal_hash(uint8_t *hash, size_t hash_len, const void *data, size_t bytes,
+	       const uint8_t key[SEAL_KEY])
 {
 	sodium.hash(hash, hash_len, data, bytes, key, key ? SEAL_KEY : 0);
 }
@@ -149,7 +146,4 @@ bool seal_equal(const void *a, const void *b, size_t bytes)
 	return sodium.differ(a, b, bytes) == 0;
 }
 
-void seal_wipe(void *p, size_t bytes)
-{
-	sodium.wipe(p, bytes);
-}
+void seal_wipe(void *p, size_t bytes) { sodium.wipe(p, bytes); }

@@ -37,10 +37,12 @@ bool seal_decode(const struct seal *s, uint64_t number, const void *head, size_t
 void seal_keys(uint8_t public_key[SEAL_KEY], uint8_t secret_key[SEAL_KEY]);
 /** The keys that both sides compute. `first`: this side is the first of the two, which both know.
  * False: the other public key is none. */
-bool seal_session(bool first, const uint8_t public_key[SEAL_KEY], const uint8_t secret_key[SEAL_KEY],
-		  const uint8_t theirs[SEAL_KEY], uint8_t in[SEAL_KEY], uint8_t out[SEAL_KEY]);
+bool seal_session(bool first, const uint8_t public_key[SEAL_KEY],
+		  const uint8_t secret_key[SEAL_KEY], const uint8_t theirs[SEAL_KEY],
+		  uint8_t in[SEAL_KEY], uint8_t out[SEAL_KEY]);
 /** A hash of `bytes` bytes under a key, or without one (NULL). */
-void seal_hash(uint8_t *hash, size_t hash_len, const void *data, size_t bytes, const uint8_t key[SEAL_KEY]);
+void seal_hash(uint8_t *hash, size_t hash_len, const void *data, size_t bytes,
+	       const uint8_t key[SEAL_KEY]);
 /** Whether they are equal; takes the same time in any case. */
 bool seal_equal(const void *a, const void *b, size_t bytes);
 /** Forget a secret. */

@@ -16,9 +16,11 @@ struct squeezer {
 	struct squeezer_state *(*open)(void);
 	void (*close)(struct squeezer_state *s);
 	/** Compress to at most `room` bytes; 0: it does not fit. */
-	size_t (*squeeze)(struct squeezer_state *s, void *to, size_t room, const void *from, size_t bytes);
+	size_t (*squeeze)(struct squeezer_state *s, void *to, size_t room, const void *from,
+			  size_t bytes);
 	/** Undo it; exactly `bytes` bytes must come out. `from` may be anything. */
-	bool (*unsqueeze)(struct squeezer_state *s, void *to, size_t bytes, const void *from, size_t packed);
+	bool (*unsqueeze)(struct squeezer_state *s, void *to, size_t bytes, const void *from,
+			  size_t packed);
 };
 
 extern const struct squeezer lz4_squeezer, zstd_squeezer;

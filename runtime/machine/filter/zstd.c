@@ -15,7 +15,8 @@ static struct {
 	void *(*in_new)(void);
 	size_t (*out_free)(void *out);
 	size_t (*in_free)(void *in);
-	size_t (*squeeze)(void *out, void *to, size_t room, const void *from, size_t bytes, int level);
+	size_t (*squeeze)(void *out, void *to, size_t room, const void *from, size_t bytes,
+			  int level);
 	size_t (*unsqueeze)(void *in, void *to, size_t room, const void *from, size_t packed);
 	unsigned (*is_error)(size_t code);
 } zstd = { .once = PTHREAD_ONCE_INIT };
@@ -27,22 +28,16 @@ struct squeezer_state {
 static void load(void)
 {
 	static const struct library_call calls[] = {
-		{ "ZSTD_createCCtx", &zstd.out_new },
-		{ "ZSTD_createDCtx", &zstd.in_new },
-		{ "ZSTD_freeCCtx", &zstd.out_free },
-		{ "ZSTD_freeDCtx", &zstd.in_free },
-		{ "ZSTD_compressCCtx", &zstd.squeeze },
-		{ "ZSTD_decompressDCtx", &zstd.unsqueeze },
+		{ "ZSTD_createCCtx", &zstd.out_new },   { "ZSTD_createDCtx", &zstd.in_new },
+		{ "ZSTD_freeCCtx", &zstd.out_free },    { "ZSTD_freeDCtx", &zstd.in_free },
+		{ "ZSTD_compressCCtx", &zstd.squeeze }, { "ZSTD_decompressDCtx", &zstd.unsqueeze },
 		{ "ZSTD_isError", &zstd.is_error },
 	};
 
 	library_load("zstd", "libzstd.so.1", "libzstd1", calls, sizeof calls / sizeof *calls);
 }
 
-static void zstd_load(void)
-{
-	pthread_once(&zstd.once, load);
-}
+static void zstd_load(void) { pthread_once(&zstd.once, load); }
 
 static struct squeezer_state *zstd_open(void)
 {
@@ -62,14 +57,16 @@ static void zstd_close(struct squeezer_state *s)
 	free(s);
 }
 
-static size_t zstd_squeeze(struct squeezer_state *s, void *to, size_t room, const void *from, size_t bytes)
+static size_t zstd_squeeze(struct squeezer_state *s, void *to, size_t room, const void *from,
+			   size_t bytes)
 {
 	const size_t packed = zstd.squeeze(s->out, to, room, from, bytes, LEVEL);
 
 	return zstd.is_error(packed) ? 0 : packed;
 }
 
-static bool zstd_unsqueeze(struct squeezer_state *s, void *to, size_t bytes, const void *from, size_t packed)
+static bool zstd_unsqueeze(struct squeezer_state *s, void *to, size_t bytes, const void *from,
+			   size_t packed)
 {
 	return zstd.unsqueeze(s->in, to, bytes, from, packed) == bytes;
 }

@@ -159,7 +159,8 @@ static uint64_t draw(struct loop_pe *w, uint64_t n)
 /* ---- sending ------------------------------------------------------------------------- */
 
 /* `room`: for so many bytes. */
-static struct transit *transit_new(const struct cmi_pe *w, const void *data, size_t bytes, size_t room)
+static struct transit *transit_new(const struct cmi_pe *w, const void *data, size_t bytes,
+				   size_t room)
 {
 	size_t size = (sizeof(struct transit) + room + CMI_MSG_ALIGN - 1) / CMI_MSG_ALIGN *
 		      CMI_MSG_ALIGN;
@@ -215,7 +216,7 @@ static void frames_send(struct cmi_pe *w, int dst_pe, const struct item *item)
 static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
 	if (w->filter)
-		frames_send(w, dst_pe, &(struct item){ .id = LOOP_MESSAGE, .kind = m->handler, .data = m, .bytes = m->size });
+		frames_send(w, dst_pe, &(struct item){ LOOP_MESSAGE, m->handler, NULL, 0, m, m->size });
 	else
 		transit_send(w, dst_pe, transit_new(w, m, m->size, m->size));
 	w->m->client.msg_free(w->owner, m);

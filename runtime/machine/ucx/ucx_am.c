@@ -111,8 +111,9 @@ static void send_in_frames(struct ucx_ep *e, unsigned id, struct cmi_msg *m, con
 {
 	const struct cmi_pe *w = &e->w->base;
 
-	ucx_frames_send(e, &(struct item){ .id = id, .kind = id == AM_MESSAGE ? m->handler : 0, .data = data,
-					   .bytes = bytes });
+	const unsigned kind = id == AM_MESSAGE ? m->handler : 0;
+
+	ucx_frames_send(e, &(struct item){ id, kind, NULL, 0, data, bytes });
 	w->m->client.msg_free(w->owner, m);
 }
 

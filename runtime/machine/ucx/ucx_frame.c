@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucx_frame.c: where CK_WIRE is set, all active messages are frames of the filters (filter/filter.h)
+ * ucx_frame.c: where CK_WIRE is set, all active messages are frames of the filters
+ * (filter/filter.h)
  * and travel eagerly, one for each block of message memory. Anything else that arrives is refused:
  * somebody on the network speaks UCX's protocol.
  */
@@ -24,7 +25,8 @@ void ucx_frames_send(struct ucx_ep *e, const struct item *item)
 
 		piece = f->next(w, e->pe, item, at);
 		m = w->m->client.msg_alloc(w->owner, sizeof *m + frame_most(piece));
-		m->route = f->encode(w, e->pe, item, at, piece, m + 1); /* its size, for ucx_pack.c */
+		m->route =
+			f->encode(w, e->pe, item, at, piece, m + 1); /* its size, for ucx_pack.c */
 		ucx_am_send(e, AM_FRAME, m, m + 1, m->route);
 		at += piece;
 	} while (at < all);
@@ -66,9 +68,12 @@ static ucs_status_t bare_arrived(void *arg, const void *header, size_t header_le
 	(void)data;
 	(void)param;
 	if (!u->closing)
-		machine_die(w->base.m, "node %d PE %d received %zu bytes that did not pass CK_WIRE: no node of the job "
-				       "sends such; see who can reach its ports (CK_GUARD=1 keeps strangers out)",
-			    w->base.m->job.node, w->base.pe, bytes);
+		machine_die(
+			w->base.m,
+			"node %d PE %d received %zu bytes that did not pass CK_WIRE: no node of "
+			"the job "
+			"sends such; see who can reach its ports (CK_GUARD=1 keeps strangers out)",
+			w->base.m->job.node, w->base.pe, bytes);
 	return UCS_OK;
 }
 

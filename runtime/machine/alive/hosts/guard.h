@@ -21,8 +21,8 @@
 struct cmi;
 struct sock_filter;
 
-/** Main, when the second meeting is over. Does nothing unless CK_GUARD is 1, as it is by default with CK_WIRE=seal, and the job has several
- * hosts. */
+/** Main, when the second meeting is over. Does nothing unless CK_GUARD is 1, as it is by default
+ * with CK_WIRE=seal, and the job has several hosts. */
 void guard_start(struct cmi *m);
 
 /** For tests: the instructions for n IPv4 addresses in host order; returns their number, 2 * n +
