@@ -5,9 +5,10 @@
  * tests.
  *
  * Each wire has an inbox into which other wires push copies, under its lock. The owner moves them
- * to one queue per source and delivers from there. With a seed it picks sources at random,
- * sometimes delivers nothing, and completes puts late; the order of messages from one source never
- * changes. In one thread a seed replays exactly; with threads the random numbers replay, but not
+ * to queues of their source and delivers from there. With a seed a source has three: calls, urgent
+ * messages and puts (enum cmi_way). The owner then picks queues at random, sometimes delivers
+ * nothing, and completes puts late. A message that needs to be behind all earlier ones knows how many
+ * urgent ones were sent before, and waits for them. In one thread a seed replays exactly; with threads the random numbers replay, but not
  * their timing.
  *
  * All nodes share their memory, so attaching only checks whose memory it is, and a put is a copy.
@@ -33,10 +34,15 @@ enum {
 	HOLD_MAX = 128,
 };
 
+/** Queues of a source. */
+enum stream { CALLS, URGENT, PUTS, STREAMS };
+
 /** One message or put on its way. */
 struct transit {
 	struct transit *next;
 	int src_pe;
+	enum stream stream;
+	uint32_t n_urgent; /* how many urgent ones its source sent to this PE before; 0: it does not wait */
 	bool is_put;
 	struct cmi_put_head head;
 	size_t bytes;
@@ -58,7 +64,9 @@ struct loop_pe {
 	atomic_bool sleeping;
 
 	/* The owner's: */
-	struct transit_queue *from; /* [n_pes], NULL until the first arrival */
+	struct transit_queue *from; /* [n_pes * STREAMS], NULL until the first arrival */
+	uint32_t *urgent_to;        /* [n_pes]: urgent messages sent; NULL until the first one */
+	uint32_t *urgent_from;      /* [n_pes]: and arrived; made with `from` */
 	size_t n_waiting;           /* in all of `from` */
 	struct cmi_op *late_ops, **late_tail; /* with a seed: puts to complete later */
 	uint64_t random;
@@ -128,9 +136,11 @@ static void loop_close(struct cmi *m)
 		if (!w)
 			continue;
 		queue_free(&w->inbox);
-		for (int pe = 0; w->from && pe < m->job.n_pes; pe++)
-			queue_free(&w->from[pe]);
+		for (int q = 0; w->from && q < m->job.n_pes * STREAMS; q++)
+			queue_free(&w->from[q]);
 		free(w->from);
+		free(w->urgent_from);
+		free(w->urgent_to);
 		pthread_mutex_destroy(&w->lock);
 		free(w);
 	}
@@ -189,9 +199,30 @@ static void transit_send(struct cmi_pe *from, int dst_pe, struct transit *t)
 		cmi_wake(&to->base);
 }
 
+/* Without a seed there is one stream, in the order of the sends. */
+static void set_way(struct loop_pe *w, int dst_pe, const struct cmi_msg *m, struct transit *t)
+{
+	const struct cmi_client *client = &w->base.m->client;
+	const enum cmi_way way = client->way ? client->way(w->base.owner, m) : CMI_BEHIND_ALL;
+
+	if (!w->urgent_to)
+		w->urgent_to = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->urgent_to,
+					      "urgent messages");
+	if (way == CMI_URGENT) {
+		t->stream = URGENT;
+		w->urgent_to[dst_pe]++;
+	} else if (way == CMI_BEHIND_ALL) {
+		t->n_urgent = w->urgent_to[dst_pe];
+	}
+}
+
 static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
-	transit_send(w, dst_pe, transit_new(w, m, m->size));
+	struct transit *t = transit_new(w, m, m->size);
+
+	if (seeded(loop_pe(w)))
+		set_way(loop_pe(w), dst_pe, m, t);
+	transit_send(w, dst_pe, t);
 	w->m->client.msg_free(w->owner, m);
 }
 
@@ -214,6 +245,7 @@ static bool loop_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head 
 	struct transit *t = transit_new(w, src, bytes);
 
 	t->is_put = true;
+	t->stream = seeded(loop_pe(w)) ? PUTS : CALLS;
 	t->head = *h;
 	transit_send(w, dst_pe, t);
 	op->tail_addr = 0;
@@ -232,10 +264,14 @@ static void sort_inbox(struct loop_pe *w)
 	w->inbox.head = NULL;
 	w->inbox.tail = &w->inbox.head;
 	pthread_mutex_unlock(&w->lock);
-	if (t && !w->from)
-		w->from = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->from, "arriving messages");
+	if (t && !w->from) {
+		const size_t n = (size_t)w->base.m->job.n_pes;
+
+		w->from = cmi_alloc_zero(n * STREAMS, sizeof *w->from, "arriving messages");
+		w->urgent_from = cmi_alloc_zero(n, sizeof *w->urgent_from, "urgent messages");
+	}
 	while (t) {
-		struct transit_queue *q = &w->from[t->src_pe];
+		struct transit_queue *q = &w->from[t->src_pe * STREAMS + (int)t->stream];
 		struct transit *next = t->next;
 
 		t->next = NULL;
@@ -265,13 +301,14 @@ static void deliver_message(struct loop_pe *w, struct transit *t)
 	m->client.msg_arrived(w->base.owner, msg);
 }
 
-static void deliver_from(struct loop_pe *w, int src_pe)
+static void deliver_from(struct loop_pe *w, int queue)
 {
-	struct transit_queue *q = &w->from[src_pe];
+	struct transit_queue *q = &w->from[queue];
 	struct transit *t = q->head;
 
 	q->head = t->next;
 	w->n_waiting--;
+	w->urgent_from[t->src_pe] += t->stream == URGENT;
 	if (!t->is_put) {
 		deliver_message(w, t);
 		return;
@@ -280,14 +317,22 @@ static void deliver_from(struct loop_pe *w, int src_pe)
 	free(t);
 }
 
-/** The next source with a message, from `pe` on. */
-static int next_source(const struct loop_pe *w, int pe)
+/* The urgent ones that the first of a queue waits for were sent before it, so they are here. */
+static bool is_deliverable(const struct loop_pe *w, int queue)
 {
-	int n = w->base.m->job.n_pes;
+	const struct transit *t = w->from[queue].head;
 
-	while (!w->from[pe % n].head)
-		pe++;
-	return pe % n;
+	return t && (int32_t)(t->n_urgent - w->urgent_from[t->src_pe]) <= 0;
+}
+
+/** The next queue with something to deliver, from `queue` on. */
+static int next_queue(const struct loop_pe *w, int queue)
+{
+	int n = w->base.m->job.n_pes * STREAMS;
+
+	while (!is_deliverable(w, queue % n))
+		queue++;
+	return queue % n;
 }
 
 static void loop_release(struct cmi_pe *base, struct cmi_msg *m)
@@ -326,7 +371,7 @@ static int finish_ops(struct loop_pe *w)
 static int loop_progress(struct cmi_pe *base)
 {
 	struct loop_pe *w = loop_pe(base);
-	int n_pes = base->m->job.n_pes, pe = 0, n;
+	int n_queues = base->m->job.n_pes * STREAMS, queue = 0, n;
 
 	if (!base->network)
 		return 0;
@@ -335,9 +380,9 @@ static int loop_progress(struct cmi_pe *base)
 	for (int i = 0; i < PASS_MAX && w->n_waiting > 0; i++) {
 		if (seeded(w) && draw(w, 4) == 0)
 			break;
-		pe = seeded(w) ? (int)draw(w, (uint64_t)n_pes) : pe;
-		pe = next_source(w, pe);
-		deliver_from(w, pe);
+		queue = seeded(w) ? (int)draw(w, (uint64_t)n_queues) : queue;
+		queue = next_queue(w, queue);
+		deliver_from(w, queue);
 		n++;
 	}
 	return n;

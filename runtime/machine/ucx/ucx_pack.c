@@ -71,6 +71,10 @@ int ucx_packs_open(struct ucx *u)
 				 .packed_size = message_size,
 				 .pack = ucx_pack_message,
 				 .finish = ucx_pack_finish },
+		[AM_URGENT] = { .start_pack = ucx_pack_start,
+				.packed_size = message_size,
+				.pack = ucx_pack_message,
+				.finish = ucx_pack_finish },
 		[AM_BATCH] = { .start_pack = ucx_pack_start,
 			       .packed_size = segment_size,
 			       .pack = ucx_pack_segment,
@@ -81,15 +85,15 @@ int ucx_packs_open(struct ucx *u)
 			     .finish = ucx_pack_finish },
 	};
 
-	for (unsigned id = AM_MESSAGE; id <= AM_BATCH; id++)
-		if (ucp_dt_create_generic(&ops[id], NULL, &u->packed[id]) != UCS_OK)
+	for (unsigned id = 0; id < sizeof ops / sizeof *ops; id++)
+		if (ops[id].pack && ucp_dt_create_generic(&ops[id], NULL, &u->packed[id]) != UCS_OK)
 			return -ENOMEM;
 	return 0;
 }
 
 void ucx_packs_close(struct ucx *u)
 {
-	for (unsigned id = AM_MESSAGE; id <= AM_BATCH; id++)
+	for (unsigned id = 0; id < sizeof u->packed / sizeof *u->packed; id++)
 		if (u->packed[id])
 			ucp_dt_destroy(u->packed[id]);
 }
