@@ -84,6 +84,15 @@ struct cmi_put_head {
 	uint64_t word;        /* stored last */
 };
 
+/** What order a message needs among those of its pair of PEs. Where each connection delivers in
+ * order and a lost packet holds up what follows on it (tcp), a pair has up to three connections:
+ * calls, urgent messages, and puts; each is made on first use. */
+enum cmi_way {
+	CMI_BEHIND_ALL, /* delivered behind all messages that were sent before it, urgent ones too */
+	CMI_CALL,       /* behind earlier ones but the urgent */
+	CMI_URGENT,     /* behind earlier urgent ones only */
+};
+
 /** Calls from the machine to the layer above. `owner` is the argument of cmi_pe_open. All run on
  * the wire's own PE: the last three inside cmi_progress and cmi_flush, the others also inside
  * cmi_send and cmi_put_am. */
@@ -99,6 +108,9 @@ struct cmi_client {
 	/** A put by active message (cmi_put_am) has arrived. `body` is valid until this returns. */
 	void (*put_arrived)(void *owner, int src_pe, const struct cmi_put_head *h,
 			    const void *body, size_t bytes);
+	/** The order that a message needs which is being sent. Called only where it matters. NULL: all are
+	 * CMI_BEHIND_ALL. */
+	enum cmi_way (*way)(void *owner, const struct cmi_msg *m);
 	/** One piece of a put by active message; `at` is its offset in the body. Pieces come in order;
 	 * put_arrived follows the last one, with body NULL and the total number of bytes. */
 	void (*put_piece)(void *owner, int src_pe, const struct cmi_put_head *h, size_t at,
@@ -142,7 +154,8 @@ const char *cmi_name(const struct cmi *m);
 /** Send `m` to a PE of another node. `m` lies in message memory (cmi_message_memory) or has
  * arrived; its memory is at least as large as its size rounded up to 16 bytes. The machine owns it
  * from now on, and gives it to client->msg_free when the send is complete, perhaps before this
- * returns. Never blocks. Messages from one wire to one PE arrive in the order of the sends. */
+ * returns. Never blocks. Messages from one wire to one PE arrive in the order of the sends, as far as
+ * client->way wants it. */
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 
 /** Progress until all earlier sends are locally complete. Arrivals are delivered meanwhile. The
@@ -325,7 +338,8 @@ bool cmi_atomic(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, enum cmi_
 		size_t bytes, uint64_t a, uint64_t b, void *old, struct cmi_op *op);
 
 /** Send head and bytes, straight from src, as one active message, for which the receiving PE calls
- * put_arrived. It keeps its order with cmi_send to the same PE. Returns the same as cmi_put. */
+ * put_arrived. Puts to one PE keep their order among themselves, but none with messages. Returns the
+ * same as cmi_put. */
 bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op);
 
@@ -381,7 +395,8 @@ void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context);
 /* ---- loopback nets, for tests ------------------------------------------------------ */
 
 /** Several nodes inside one process, joined by queues. A seed other than 0 delays and interleaves
- * deliveries pseudo-randomly and reproducibly; the order within one pair of PEs stays. */
+ * deliveries pseudo-randomly and reproducibly; of one pair of PEs calls, urgent messages and puts are
+ * delayed independently, and the order that they need stays. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 /** Called before any node has joined. The nodes then exchange messages in shared memory, as the
  * processes of a host do: with the same code (share.c, ring.h, near.c, host.c) and, in one process,

@@ -63,6 +63,7 @@ static const struct cmi_client client = {
 	.msg_free = client_free,
 	.msg_arrived = client_arrived,
 	.put_arrived = client_put_arrived,
+	.way = client_way,
 	.put_piece = client_put_piece,
 };
 static const struct cmi_client client_checked = {
@@ -70,6 +71,7 @@ static const struct cmi_client client_checked = {
 	.msg_free = client_free,
 	.msg_arrived = client_arrived_hashed,
 	.put_arrived = client_put_arrived,
+	.way = client_way_hashed,
 	.put_piece = client_put_piece,
 };
 

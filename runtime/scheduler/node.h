@@ -186,9 +186,18 @@ struct csd_shape {
 	uint16_t root_at;                  /* the root of the tree, 4 bytes; 0: it is PE 0 */
 	uint8_t ways[16];                  /* enum csd_way */
 	const char *astray;                /* the error then; NULL: handlers.c's text */
+	uint8_t order;                     /* enum csd_order */
 	/** Any other error, as the end of "...does not fit: "; NULL: none. May be called again for a
 	 * message that has waited. NULL: no further check. */
 	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
+};
+
+/** What a message to another host must not overtake (way.c). A handler without a shape is the
+ * program's, and has CSD_ORDER_PRIORITY. */
+enum csd_order {
+	CSD_ORDER_ALL,      /* anything that was sent to that PE before */
+	CSD_ORDER_PRIORITY, /* earlier ones of its priority: calls of the program */
+	CSD_ORDER_OWN,      /* earlier ones for its handler */
 };
 
 enum { CSD_F_QUEUEING = CMI_F_PRIO | CMI_F_WIDE | CMI_F_LIFO | CMI_F_EXPEDITED };

@@ -455,6 +455,39 @@ static void frames_of_others_are_refused(void **state)
 	world_close(&later);
 }
 
+/* Streams overtake each other; none opens what another one carried. */
+static void streams_are_numbered_apart(void **state)
+{
+	struct item calls = item_of(ITEM_MESSAGE, NULL, 0, data, 1000), urgent = calls;
+	struct frame f, g, h;
+	struct frame_head *head;
+	struct world w;
+	size_t at = 0;
+
+	(void)state;
+	urgent.stream = 1;
+	world_open(&w, "seal");
+	f = encode(&w, 0, 2, &calls, &at);
+	at = 0;
+	g = encode(&w, 0, 2, &urgent, &at);
+	at = 0;
+	h = encode(&w, 0, 2, &urgent, &at);
+	refused(&w, 2, &h);
+	taken(&w, 2, &g);
+	head = (struct frame_head *)f.data;
+	head->stream = 2;
+	refused(&w, 2, &f);
+	head->stream = ITEM_STREAMS;
+	refused(&w, 2, &f);
+	head->stream = 0;
+	taken(&w, 2, &f);
+	taken(&w, 2, &h);
+	free(f.data);
+	free(g.data);
+	free(h.data);
+	world_close(&w);
+}
+
 /* Pieces of two items, and ends of others. */
 static void pieces_stay_together(void **state)
 {
@@ -705,7 +738,7 @@ static void the_receiver_tells_the_sender(void **state)
 	taken(&w, 2, &f);
 	free(f.data);
 	carry(&w, 2, 0, &item);
-	assert_in_range(w.pe[0].filter->pair[2]->host->link_kbs, 1, 21);
+	assert_in_range(w.pe[0].filter->pair[2 * ITEM_STREAMS]->host->link_kbs, 1, 21);
 	world_close(&w);
 }
 
@@ -718,6 +751,7 @@ int main(void)
 		cmocka_unit_test(changed_frames_are_refused),
 		cmocka_unit_test(only_the_next_frame_is_taken),
 		cmocka_unit_test(frames_of_others_are_refused),
+		cmocka_unit_test(streams_are_numbered_apart),
 		cmocka_unit_test(pieces_stay_together),
 		cmocka_unit_test(damage_without_a_seal_is_bounded),
 		cmocka_unit_test(nodes_that_differ_do_not_begin),

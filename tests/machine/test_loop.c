@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "check_skip.h"
+#include "ways.h"
 
 #ifdef __SANITIZE_THREAD__
 enum { THREAD_SANITIZER = 1 };
@@ -31,7 +32,8 @@ enum { NODES = 3, PES = 2, ALL = NODES * PES, MESSAGES = 3000 };
 struct pe {
 	struct cmi_pe *wire;
 	int me;
-	uint64_t expected[ALL]; /* next number of each sender */
+	struct ways ways[ALL];        /* messages of each sender */
+	uint64_t expected_puts[ALL]; /* next number of each sender */
 	uint64_t n_arrived, n_wire, n_puts, n_done;
 	long n_alive;
 	struct cmi_msg *over;
@@ -91,8 +93,8 @@ static void msg_arrived(void *owner, struct cmi_msg *m)
 
 	assert_int_equal((uintptr_t)m % CMI_MSG_ALIGN, 0);
 	assert_int_equal(m->handler, 9);
-	assert_int_equal(m->prio, p->expected[m->src_pe]);
-	check(m + 1, m->size - sizeof *m, p->expected[m->src_pe]++);
+	assert_true(comes_in_order(&p->ways[m->src_pe], (uint64_t)m->prio));
+	check(m + 1, m->size - sizeof *m, (uint64_t)m->prio);
 	p->n_arrived++;
 	m->next = p->over;
 	p->over = m;
@@ -104,8 +106,8 @@ static void put_arrived(void *owner, int src_pe, const struct cmi_put_head *h, c
 	struct pe *p = owner;
 
 	assert_int_equal(h->channel, 3);
-	assert_int_equal(h->iteration, p->expected[src_pe]);
-	check(body, bytes, p->expected[src_pe]++);
+	assert_int_equal(h->iteration, p->expected_puts[src_pe]);
+	check(body, bytes, p->expected_puts[src_pe]++);
 	p->n_puts++;
 }
 
@@ -114,7 +116,15 @@ static void op_done(struct cmi_op *op)
 	((struct pe *)op->arg)->n_done++;
 }
 
-static const struct cmi_client CLIENT = {msg_alloc, msg_free, msg_arrived, put_arrived, NULL};
+static enum cmi_way way(void *owner, const struct cmi_msg *m)
+{
+	(void)owner;
+	return way_of_number((uint64_t)m->prio);
+}
+
+static const struct cmi_client CLIENT = {
+	.msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = msg_arrived, .put_arrived = put_arrived, .way = way,
+};
 
 static int progress(struct pe *p)
 {
@@ -223,27 +233,28 @@ static void send_one(struct pe *from, int to, uint64_t n, size_t payload)
  * in which the arrivals of different senders met. */
 static uint64_t storm(uint64_t seed)
 {
-	static uint64_t sent[ALL][ALL];
+	static uint64_t sent[ALL][ALL], put[ALL][ALL];
 	static struct cmi_op ops[MESSAGES];
 	uint64_t s = 1234567, order = 0, n_arrived = 0, n_later = 0, n_done = 0;
 	struct world w;
 	unsigned char body[3000];
 
 	memset(sent, 0, sizeof sent);
+	memset(put, 0, sizeof put);
 	world_start(&w, seed);
 	for (int i = 0; i < MESSAGES; i++) {
 		int from = (int)(next_random(&s) % ALL), to = (int)(next_random(&s) % ALL);
 		size_t bytes = next_random(&s) % sizeof body;
-		struct cmi_put_head h = {3, 1, sent[from][to], 0};
+		struct cmi_put_head h = {3, 1, 0, 0};
 
 		if (from / PES == to / PES)
 			to = (to + PES) % ALL;
-		h.iteration = sent[from][to];
+		h.iteration = put[from][to];
 		if (i % 3) {
 			send_one(&w.pe[from], to, sent[from][to]++, bytes);
 		} else {
 			ops[i] = (struct cmi_op){.done = op_done, .arg = &w.pe[from]};
-			fill(body, bytes, sent[from][to]++);
+			fill(body, bytes, put[from][to]++);
 			n_later += !cmi_put_am(w.pe[from].wire, to, &h, body, bytes, &ops[i]);
 		}
 		order = order * 31 + (uint64_t)progress(&w.pe[next_random(&s) % ALL]);

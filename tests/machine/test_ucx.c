@@ -19,11 +19,12 @@
 #include <unistd.h>
 
 #include "under_ckrun.h"
+#include "ways.h"
 
 enum { PES_MAX = 64, HELD_MAX = 4096, STORM_MESSAGES = 20000, STORM_BYTES = 60000, HOLD_BYTES = 2000 };
 
 /* Message kinds, in cmi_msg.handler. */
-enum { PING = 1, STORM, HOLD, KEY, NUDGE };
+enum { PING = 1, STORM, HOLD, KEY, NUDGE, WAYS };
 
 struct pe {
 	struct node *node;
@@ -33,6 +34,7 @@ struct pe {
 	struct cmi_msg *last;    /* newest PING, NUDGE or KEY, still ours */
 	struct cmi_msg *over;    /* to be freed: not allowed while it is being delivered */
 	uint64_t seen[PES_MAX];  /* storm: next number expected of each PE */
+	struct ways ways[PES_MAX]; /* the same, where messages need different orders */
 	size_t n_storm;
 	struct cmi_msg *held[HELD_MAX];
 	size_t n_held, n_wire;   /* of the held: still in receive buffers */
@@ -40,7 +42,6 @@ struct pe {
 	uint64_t n_alive;        /* messages that msg_alloc gave and nobody freed */
 	struct cmi_msg *free[48]; /* of 2^k bytes */
 	uint64_t n_puts, put_bytes;
-	bool puts_in_turn;       /* without messages between them */
 	size_t in_pieces;          /* of the put that comes */
 	size_t n_done;
 	size_t n_small_here, n_small_there; /* of the storm: copied to us, or left with the sender */
@@ -150,6 +151,13 @@ static void on_arrived(void *owner, struct cmi_msg *m)
 	CHECK((uintptr_t)m % CMI_MSG_ALIGN == 0);
 	p->may_hold |= m->origin == CMI_ORIGIN_WIRE && m->src_pe == p->peer && m->size >= HOLD_BYTES;
 	switch (m->handler) {
+	case WAYS:
+		CHECK(comes_in_order(&p->ways[m->src_pe], (uint64_t)m->prio));
+		check_content(m, (uint64_t)m->prio);
+		p->n_storm++;
+		m->next = p->over;
+		p->over = m;
+		break;
 	case STORM:
 		CHECK((uint32_t)m->prio == (uint32_t)p->seen[m->src_pe]);
 		check_content(m, p->seen[m->src_pe]++);
@@ -200,17 +208,21 @@ static void on_put(void *owner, int src_pe, const struct cmi_put_head *h, const 
 	struct pe *p = owner;
 
 	CHECK(src_pe == p->peer && h->iteration == ++p->n_puts);
-	/* Sent between two storm messages of the same number, or all after the first: checks order. */
-	CHECK(p->seen[src_pe] == (p->puts_in_turn ? 1 : h->iteration));
 	CHECK(p->in_pieces == (body ? 0 : bytes));
 	check_put(h, 0, body, body ? bytes : 0);
 	p->put_bytes += bytes;
 	p->in_pieces = 0;
 }
 
+static enum cmi_way way(void *owner, const struct cmi_msg *m)
+{
+	(void)owner;
+	return m->handler == WAYS ? way_of_number((uint64_t)m->prio) : CMI_BEHIND_ALL;
+}
+
 static const struct cmi_client CLIENT = {
 	.msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = on_arrived, .put_arrived = on_put,
-	.put_piece = on_put_piece,
+	.put_piece = on_put_piece, .way = way,
 };
 
 static void op_done(struct cmi_op *op)
@@ -317,7 +329,7 @@ static size_t storm_size(uint64_t *s)
 	return sizeof(struct cmi_msg) + (r >> 10) % STORM_BYTES;
 }
 
-static void test_order(struct pe *p)
+static void test_order(struct pe *p, int kind, const char *fact)
 {
 	const struct cmi_job *j = p->node->job;
 	int n_others = j->n_pes - j->my_n_pes;
@@ -328,7 +340,7 @@ static void test_order(struct pe *p)
 		for (int pe = 0; pe < j->n_pes; pe++)
 			if (j->node_of[pe] != j->node)
 				cmi_send(p->wire, pe,
-					 message(p, STORM, storm_size(&s), sent[pe]++));
+					 message(p, kind, storm_size(&s), sent[pe]++));
 		/* Now and then nobody looks for a while. */
 		if (i / 128 % 2 && next_random(&s) % 4)
 			progress(p);
@@ -338,7 +350,8 @@ static void test_order(struct pe *p)
 	}
 	while (p->n_storm < n * (size_t)n_others || p->n_alive)
 		progress(p);
-	meet(p, "messages of random size keep their order on every pair, both ways at once");
+	p->n_storm = 0;
+	meet(p, fact);
 }
 
 /** Many messages without a look at the network between them: over tcp they travel together, those of 60000 bytes by
@@ -397,16 +410,15 @@ static void test_put_am(struct pe *p)
 		if (i % 3 == 2)
 			progress(p); /* a pass ends: the next put is its first */
 	}
-	while (p->n_puts < N || p->n_done < n_later)
+	while (p->n_puts < N || p->n_done < n_later || p->n_storm < N)
 		progress(p);
 	CHECK(p->put_bytes == total && p->n_storm == N);
 	for (size_t i = 0; i < N; i++)
 		free(page[i]);
-	meet(p, "puts by active message carry head and body, in order with messages");
+	meet(p, "puts by active message carry head and body, and keep their order");
 }
 
-/** Many puts without a look at the network between them, and a message before and after: small ones
- * travel together. */
+/** Many puts without a look at the network between them: small ones travel together. */
 static void test_put_burst(struct pe *p)
 {
 	enum { N = 300, MOST = 3000 };
@@ -416,7 +428,6 @@ static void test_put_burst(struct pe *p)
 
 	memset(p->seen, 0, sizeof p->seen);
 	p->n_storm = p->n_puts = p->put_bytes = p->n_done = 0;
-	p->puts_in_turn = true;
 	meet(p, NULL);
 	cmi_send(p->wire, p->peer, message(p, STORM, 32, 0));
 	for (size_t i = 0; i < N; i++) {
@@ -430,7 +441,6 @@ static void test_put_burst(struct pe *p)
 		progress(p);
 	for (size_t i = 0; i < N; i++)
 		free(src[i]);
-	p->puts_in_turn = false;
 	meet(p, "puts that are made without a pause keep their order");
 }
 
@@ -751,7 +761,8 @@ static void *pe_main(void *arg)
 	CHECK(cmi_has_network(p->wire));
 	meet(p, NULL);
 	test_sizes(p);
-	test_order(p);
+	test_order(p, STORM, "messages of random size keep their order on every pair, both ways at once");
+	test_order(p, WAYS, "urgent messages overtake calls, and what needs to be behind them is");
 	test_burst(p);
 	test_put_am(p);
 	test_put_burst(p);
@@ -796,9 +807,9 @@ static int node_main(int argc, char **argv)
 		share = atoi(getenv("PMI_RANK")) < 2 ? "1" : "0";
 	if (share)
 		setenv("CK_SHARE", share, 1);
-	/* meetings: start, sizes, order, burst 2, put_am 2, put burst 2, holding 3, sending on 2, mapped,
+	/* meetings: start, sizes, order 2, burst 2, put_am 2, put burst 2, holding 3, sending on 2, mapped,
 	 * full ring 2, puts 7, naive, foreign, sleep 3, measure 2, end */
-	enum { MEETINGS = 1 + 1 + 1 + 2 + 2 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
+	enum { MEETINGS = 1 + 1 + 2 + 2 + 2 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);
 	n.pes = calloc((size_t)n.n, sizeof *n.pes);

@@ -78,7 +78,8 @@ static const char *bcast_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_ELEMENT] = { "ck.element", element_arrived,
-			.shape = { CK_SHAPE_COLL_CALL, .misfit = element_misfit },
+			.shape = { CK_SHAPE_COLL_CALL, .order = CSD_ORDER_PRIORITY,
+				   .misfit = element_misfit },
 			.arrived = element_came, .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_BCAST] = { "ck.bcast", bcast_arrived, true,
 		      .shape = { CK_SHAPE_COLL_CALL, CK_SHAPE_ROOT, .ways = { CSD_DOWN },

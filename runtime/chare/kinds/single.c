@@ -401,7 +401,8 @@ static const char *new_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct ck_handler handlers[] = {
 	[H_NEW] = { "ck.chare.new", single_new_arrived, .shape = { CK_SHAPE_CALL, .misfit = new_misfit } },
-	[H_CALL] = { "ck.chare.call", single_call_arrived, .shape = { CK_SHAPE_CALL },
+	[H_CALL] = { "ck.chare.call", single_call_arrived,
+		     .shape = { CK_SHAPE_CALL, .order = CSD_ORDER_PRIORITY },
 		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 };
 static void give_chare(const CkGenChare *chare, const CkCallback *cb, void *msg,

@@ -10,7 +10,7 @@
  *
  *   struct frame_head | the bytes, first compressed, then sealed | with seal: the tag
  *
- * The frames of a pair of PEs and one direction are numbered from 0. The number is the nonce of the
+ * The frames of a pair of PEs, one direction and one stream are numbered from 0. The number is the nonce of the
  * seal and is known on both sides, so a frame that was changed, repeated, left out or moved does
  * not
  * open. Nothing in a frame is believed before it has been opened, except the source's number, which
@@ -42,6 +42,9 @@ enum {
  * in the memory where they stay. */
 enum { ITEM_MESSAGE = 1 };
 
+/** Frames are numbered, and sealed, in each stream by itself: streams may overtake each other. */
+enum { ITEM_STREAMS = 3 };
+
 /** Sent as it is; authenticated as a whole. */
 struct frame_head {
 	uint64_t all; /* bytes of the whole item, its header included */
@@ -52,7 +55,8 @@ struct frame_head {
 	uint8_t id;        /* what the item is */
 	uint8_t header_len;
 	uint8_t flags; /* FRAME_* */
-	uint8_t spare[3];
+	uint8_t stream;
+	uint8_t spare[2];
 };
 _Static_assert(sizeof(struct frame_head) == 32, "wire format");
 enum { FRAME_SQUEEZED = 1, FRAME_MORE = 2 /* the item goes on in the next frame */ };
@@ -71,13 +75,14 @@ struct item {
 	size_t header_len;
 	const void *data;
 	size_t bytes;
+	unsigned stream; /* below ITEM_STREAMS */
 };
 
 /** What has come. */
 struct item_arrived {
 	bool whole; /* false: the item's last frame is still to come, and nothing follows */
 	int src_pe;
-	unsigned id;
+	unsigned id, stream;
 	struct cmi_msg
 		*m; /* ITEM_MESSAGE: in message memory, its local fields restored; the caller's */
 	const void *header; /* any other: valid until the next frame is opened */

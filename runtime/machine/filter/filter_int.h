@@ -33,7 +33,7 @@ struct filters {
 	struct filter_name *name; /* [n_nodes], what each has published */
 };
 
-/** Between a PE of this node and one of another. */
+/** Between a PE of this node and one of another, in one stream. */
 struct pair {
 	struct seal *out, *in;  /* NULL without seal */
 	uint64_t n_out, n_in;   /* frames so far: the next one's number */
@@ -50,7 +50,7 @@ struct pair {
 /** A PE's. */
 struct filter_pe {
 	struct filters *f;
-	struct pair **pair;             /* [n_pes], NULL until first use */
+	struct pair **pair;             /* [n_pes * ITEM_STREAMS], NULL until first use */
 	struct host_pays *hosts;        /* a list */
 	struct squeezer_state *squeeze; /* NULL: none */
 	unsigned char *opened;          /* FRAME_PLAIN_MOST bytes: what was sealed, or squeezed */
@@ -61,8 +61,9 @@ struct filter_pe {
 	struct cmi_wire_counts counts;
 };
 
-/** The seals of a pair: derived from both nodes' keys, the file's, the PEs and the direction. */
-void keys_open(const struct cmi_pe *w, int pe, struct pair *p);
+/** The seals of a pair: derived from both nodes' keys, the file's, the PEs, the direction and the
+ * stream. */
+void keys_open(const struct cmi_pe *w, int pe, unsigned stream, struct pair *p);
 /** Read CK_WIRE_KEY, if it is set. A file that cannot be used ends the process with a line. */
 void keys_read_file(struct filters *f);
 /** The proof of a public key by the file's key; all 0 without a file. */

@@ -20,7 +20,8 @@ struct filter_pe *frames_open(const struct cmi *m)
 	struct filter_pe *fp = cmi_alloc_zero(1, sizeof *fp, "CK_WIRE");
 
 	fp->f = m->filters;
-	fp->pair = cmi_alloc_zero((size_t)m->job.n_pes, sizeof *fp->pair, "CK_WIRE");
+	fp->pair = cmi_alloc_zero((size_t)m->job.n_pes * ITEM_STREAMS, sizeof *fp->pair,
+				  "CK_WIRE");
 	fp->opened = cmi_alloc(FRAME_PLAIN_MOST, "CK_WIRE");
 	fp->item = cmi_alloc(FRAME_PLAIN_MOST, "CK_WIRE");
 	if (fp->f->squeezer) {
@@ -48,8 +49,8 @@ void frames_close(struct cmi_pe *w)
 {
 	struct filter_pe *fp = w->filter;
 
-	for (int pe = 0; pe < w->m->job.n_pes; pe++)
-		pair_close(fp, fp->pair[pe]);
+	for (int i = 0; i < w->m->job.n_pes * ITEM_STREAMS; i++)
+		pair_close(fp, fp->pair[i]);
 	while (fp->hosts) {
 		struct host_pays *h = fp->hosts;
 
@@ -83,23 +84,29 @@ static struct host_pays *host_of(struct cmi_pe *w, int pe)
 	return h;
 }
 
-static __attribute__((noinline)) struct pair *pair_open(struct cmi_pe *w, int pe)
+/* Where the pair is, once it has been made. */
+static struct pair **pair_at(const struct cmi_pe *w, int pe, unsigned stream)
+{
+	return &w->filter->pair[pe * ITEM_STREAMS + (int)stream];
+}
+
+static __attribute__((noinline)) struct pair *pair_open(struct cmi_pe *w, int pe, unsigned stream)
 {
 	struct pair *p = cmi_alloc_zero(1, sizeof *p, "CK_WIRE");
 
 	if (w->filter->f->words & WIRE_SEAL)
-		keys_open(w, pe, p);
+		keys_open(w, pe, stream, p);
 	if (w->filter->f->squeezer)
 		p->host = host_of(w, pe);
-	w->filter->pair[pe] = p;
+	*pair_at(w, pe, stream) = p;
 	return p;
 }
 
-static struct pair *pair_of(struct cmi_pe *w, int pe)
+static struct pair *pair_of(struct cmi_pe *w, int pe, unsigned stream)
 {
-	struct pair *p = w->filter->pair[pe];
+	struct pair *p = *pair_at(w, pe, stream);
 
-	return __builtin_expect(p != NULL, 1) ? p : pair_open(w, pe);
+	return __builtin_expect(p != NULL, 1) ? p : pair_open(w, pe, stream);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -107,7 +114,7 @@ static struct pair *pair_of(struct cmi_pe *w, int pe)
 size_t frame_next(struct cmi_pe *w, int pe, const struct item *item, size_t at)
 {
 	const size_t rest = item->header_len + item->bytes - at;
-	struct pair *p = pair_of(w, pe);
+	struct pair *p = pair_of(w, pe, item->stream);
 
 	if (rest > FRAME_PLAIN_MOST)
 		return FRAME_PLAIN_MOST;
@@ -165,7 +172,7 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 		    void *to)
 {
 	struct filter_pe *fp = w->filter;
-	struct pair *p = pair_of(w, pe);
+	struct pair *p = pair_of(w, pe, item->stream);
 	unsigned char *body = (unsigned char *)to + sizeof(struct frame_head);
 	const void *from = piece_of(item, at, piece, body);
 	const size_t packed = squeezed(fp, p, kind_of(item), from, piece),
@@ -181,6 +188,7 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 		.header_len = (uint8_t)item->header_len,
 		.flags = (uint8_t)((packed ? FRAME_SQUEEZED : 0) |
 				   (at + piece < all ? FRAME_MORE : 0)),
+		.stream = (uint8_t)item->stream,
 	};
 	const size_t frame = sizeof head + n + (p->out ? FRAME_TAG : 0);
 
@@ -219,7 +227,7 @@ void frame_refuse(struct cmi_pe *w, const void *frame, size_t bytes, const char 
 			w->m,
 			"node %d PE %d received %zu bytes that say they are a frame of PE %d: %s",
 			j->node, w->pe, bytes, h.src_pe, why);
-	p = w->filter->pair[h.src_pe];
+	p = h.stream < ITEM_STREAMS ? *pair_at(w, h.src_pe, h.stream) : NULL;
 	machine_die(w->m,
 		    "node %d PE %d received from PE %d (node %d on %s) what says it is frame %llu, "
 		    "where frame %llu is "
@@ -381,8 +389,11 @@ const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct ite
 	memcpy(&h, frame, sizeof h);
 	if (!is_of_other(j, h.src_pe))
 		return "no other node has that PE";
+	if (h.stream >= ITEM_STREAMS)
+		return "there is no such stream";
 	a->src_pe = h.src_pe;
-	p = pair_of(w, h.src_pe);
+	a->stream = h.stream;
+	p = pair_of(w, h.src_pe, h.stream);
 	let_go(fp, p);
 	if (!fits(p, &h, bytes))
 		return p->in ? NOT_OPENED : DAMAGED;

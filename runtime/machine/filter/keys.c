@@ -25,12 +25,13 @@ enum { FILE_LEAST = 32, FILE_MOST = 4096 };
 struct direction {
 	char what[16];
 	int32_t from, to; /* PEs */
+	uint32_t stream;
 };
 
 static struct seal *direction_open(const struct filters *f, const uint8_t session[SEAL_KEY],
-				   int from, int to)
+				   int from, int to, unsigned stream)
 {
-	const struct direction d = { "chard wire 1", from, to };
+	const struct direction d = { "chard wire 1", from, to, stream };
 	uint8_t key[SEAL_KEY];
 	struct seal *s;
 
@@ -42,7 +43,7 @@ static struct seal *direction_open(const struct filters *f, const uint8_t sessio
 	return s;
 }
 
-void keys_open(const struct cmi_pe *w, int pe, struct pair *p)
+void keys_open(const struct cmi_pe *w, int pe, unsigned stream, struct pair *p)
 {
 	const struct filters *f = w->m->filters;
 	const struct cmi_job *j = &w->m->job;
@@ -56,8 +57,8 @@ void keys_open(const struct cmi_pe *w, int pe, struct pair *p)
 			    "through "
 			    "the launcher",
 			    j->node, node);
-	p->in = direction_open(f, in, pe, w->pe);
-	p->out = direction_open(f, out, w->pe, pe);
+	p->in = direction_open(f, in, pe, w->pe, stream);
+	p->out = direction_open(f, out, w->pe, pe, stream);
 	seal_wipe(in, sizeof in);
 	seal_wipe(out, sizeof out);
 }

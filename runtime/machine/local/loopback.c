@@ -5,9 +5,10 @@
  * tests.
  *
  * Each wire has an inbox into which other wires push copies, under its lock. The owner moves them
- * to one queue per source and delivers from there. With a seed it picks sources at random,
- * sometimes delivers nothing, and completes puts late; the order of messages from one source never
- * changes. In one thread a seed replays exactly; with threads the random numbers replay, but not
+ * to queues of their source and delivers from there. With a seed a source has three: calls, urgent
+ * messages and puts (enum cmi_way). The owner then picks queues at random, sometimes delivers
+ * nothing, and completes puts late. A message that needs to be behind all earlier ones knows how many
+ * urgent ones were sent before, and waits for them. In one thread a seed replays exactly; with threads the random numbers replay, but not
  * their timing.
  *
  * Where CK_WIRE is set, all transits are frames of the filters (filter/filter.h), as over UCX.
@@ -37,10 +38,15 @@ enum {
 	HOLD_MAX = 128,
 };
 
+/** Queues of a source. */
+enum stream { CALLS, URGENT, PUTS, STREAMS };
+
 /** One message or put on its way. */
 struct transit {
 	struct transit *next;
 	int src_pe;
+	enum stream stream;
+	uint32_t n_urgent; /* how many urgent ones its source sent to this PE before; 0: it does not wait */
 	bool is_put;
 	struct cmi_put_head head;
 	size_t bytes;
@@ -62,7 +68,9 @@ struct loop_pe {
 	atomic_bool sleeping;
 
 	/* The owner's: */
-	struct transit_queue *from; /* [n_pes], NULL until the first arrival */
+	struct transit_queue *from; /* [n_pes * STREAMS], NULL until the first arrival */
+	uint32_t *urgent_to;        /* [n_pes]: urgent messages sent; NULL until the first one */
+	uint32_t *urgent_from;      /* [n_pes]: and arrived; made with `from` */
 	size_t n_waiting;           /* in all of `from` */
 	struct cmi_op *late_ops, **late_tail; /* with a seed: puts to complete later */
 	uint64_t random;
@@ -132,9 +140,11 @@ static void loop_close(struct cmi *m)
 		if (!w)
 			continue;
 		queue_free(&w->inbox);
-		for (int pe = 0; w->from && pe < m->job.n_pes; pe++)
-			queue_free(&w->from[pe]);
+		for (int q = 0; w->from && q < m->job.n_pes * STREAMS; q++)
+			queue_free(&w->from[q]);
 		free(w->from);
+		free(w->urgent_from);
+		free(w->urgent_to);
 		pthread_mutex_destroy(&w->lock);
 		free(w);
 	}
@@ -197,7 +207,13 @@ static void transit_send(struct cmi_pe *from, int dst_pe, struct transit *t)
 
 enum { LOOP_MESSAGE = ITEM_MESSAGE, LOOP_PUT = 2 };
 
-static void frames_send(struct cmi_pe *w, int dst_pe, const struct item *item)
+/** Where a transit lies: its stream, and how many urgent ones it waits for. */
+struct place {
+	enum stream stream;
+	uint32_t n_urgent;
+};
+
+static void frames_send(struct cmi_pe *w, int dst_pe, const struct item *item, struct place where)
 {
 	const struct filters_room *f = w->m->filters_room;
 	size_t at = 0, piece;
@@ -207,18 +223,48 @@ static void frames_send(struct cmi_pe *w, int dst_pe, const struct item *item)
 
 		piece = f->next(w, dst_pe, item, at);
 		t = transit_new(w, NULL, 0, frame_most(piece));
+		t->stream = where.stream;
+		t->n_urgent = where.n_urgent;
 		t->bytes = f->encode(w, dst_pe, item, at, piece, t->data);
 		transit_send(w, dst_pe, t);
 		at += piece;
 	} while (at < item->header_len + item->bytes);
 }
 
+/* Without a seed there is one stream, in the order of the sends. */
+static struct place place_of(struct loop_pe *w, int dst_pe, const struct cmi_msg *m)
+{
+	const struct cmi_client *client = &w->base.m->client;
+	enum cmi_way way;
+
+	if (!seeded(w))
+		return (struct place){ CALLS, 0 };
+	way = client->way ? client->way(w->base.owner, m) : CMI_BEHIND_ALL;
+	if (!w->urgent_to)
+		w->urgent_to = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->urgent_to,
+					      "urgent messages");
+	if (way == CMI_URGENT) {
+		w->urgent_to[dst_pe]++;
+		return (struct place){ URGENT, 0 };
+	}
+	return (struct place){ CALLS, way == CMI_BEHIND_ALL ? w->urgent_to[dst_pe] : 0 };
+}
+
 static void loop_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m)
 {
-	if (w->filter)
-		frames_send(w, dst_pe, &(struct item){ LOOP_MESSAGE, m->handler, NULL, 0, m, m->size });
-	else
-		transit_send(w, dst_pe, transit_new(w, m, m->size, m->size));
+	const struct place where = place_of(loop_pe(w), dst_pe, m);
+	struct transit *t;
+
+	if (w->filter) {
+		frames_send(w, dst_pe,
+			    &(struct item){ LOOP_MESSAGE, m->handler, NULL, 0, m, m->size, where.stream },
+			    where);
+	} else {
+		t = transit_new(w, m, m->size, m->size);
+		t->stream = where.stream;
+		t->n_urgent = where.n_urgent;
+		transit_send(w, dst_pe, t);
+	}
 	w->m->client.msg_free(w->owner, m);
 }
 
@@ -239,12 +285,16 @@ static bool loop_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head 
 			const void *src, size_t bytes, struct cmi_op *op)
 {
 	struct transit *t;
+	const struct place where = { seeded(loop_pe(w)) ? PUTS : CALLS, 0 };
 
 	if (w->filter) {
-		frames_send(w, dst_pe, &(struct item){ LOOP_PUT, h->channel, h, sizeof *h, src, bytes });
+		frames_send(w, dst_pe,
+			    &(struct item){ LOOP_PUT, h->channel, h, sizeof *h, src, bytes, where.stream },
+			    where);
 	} else {
 		t = transit_new(w, src, bytes, bytes);
 		t->is_put = true;
+		t->stream = where.stream;
 		t->head = *h;
 		transit_send(w, dst_pe, t);
 	}
@@ -264,10 +314,14 @@ static void sort_inbox(struct loop_pe *w)
 	w->inbox.head = NULL;
 	w->inbox.tail = &w->inbox.head;
 	pthread_mutex_unlock(&w->lock);
-	if (t && !w->from)
-		w->from = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->from, "arriving messages");
+	if (t && !w->from) {
+		const size_t n = (size_t)w->base.m->job.n_pes;
+
+		w->from = cmi_alloc_zero(n * STREAMS, sizeof *w->from, "arriving messages");
+		w->urgent_from = cmi_alloc_zero(n, sizeof *w->urgent_from, "urgent messages");
+	}
 	while (t) {
-		struct transit_queue *q = &w->from[t->src_pe];
+		struct transit_queue *q = &w->from[t->src_pe * STREAMS + (int)t->stream];
 		struct transit *next = t->next;
 
 		t->next = NULL;
@@ -297,38 +351,42 @@ static void deliver_message(struct loop_pe *w, struct transit *t)
 	m->client.msg_arrived(w->base.owner, msg);
 }
 
-static void deliver_frame(struct cmi_pe *w, struct transit *t)
+static void deliver_frame(struct loop_pe *w, struct transit *t)
 {
+	const struct cmi *m = w->base.m;
+	const bool urgent = t->stream == URGENT;
 	struct item_arrived a;
 	struct cmi_put_head head = { .channel = 0 };
 	const char *why;
 
 	flip_arrived(t->data, t->bytes);
-	why = w->m->filters_room->decode(w, t->data, t->bytes, &a);
+	why = m->filters_room->decode(&w->base, t->data, t->bytes, &a);
 	if (why)
-		w->m->filters_room->refuse(w, t->data, t->bytes, why);
+		m->filters_room->refuse(&w->base, t->data, t->bytes, why);
 	free(t);
 	if (!a.whole)
 		return;
+	w->urgent_from[a.src_pe] += urgent;
 	if (a.id == LOOP_MESSAGE) {
-		w->m->client.msg_arrived(w->owner, a.m);
+		m->client.msg_arrived(w->base.owner, a.m);
 		return;
 	}
 	memcpy(&head, a.header, a.header_len < sizeof head ? a.header_len : sizeof head);
-	w->m->client.put_arrived(w->owner, a.src_pe, &head, a.data, a.bytes);
+	m->client.put_arrived(w->base.owner, a.src_pe, &head, a.data, a.bytes);
 }
 
-static void deliver_from(struct loop_pe *w, int src_pe)
+static void deliver_from(struct loop_pe *w, int queue)
 {
-	struct transit_queue *q = &w->from[src_pe];
+	struct transit_queue *q = &w->from[queue];
 	struct transit *t = q->head;
 
 	q->head = t->next;
 	w->n_waiting--;
 	if (w->base.filter) {
-		deliver_frame(&w->base, t);
+		deliver_frame(w, t);
 		return;
 	}
+	w->urgent_from[t->src_pe] += t->stream == URGENT;
 	if (!t->is_put) {
 		deliver_message(w, t);
 		return;
@@ -337,14 +395,22 @@ static void deliver_from(struct loop_pe *w, int src_pe)
 	free(t);
 }
 
-/** The next source with a message, from `pe` on. */
-static int next_source(const struct loop_pe *w, int pe)
+/* The urgent ones that the first of a queue waits for were sent before it, so they are here. */
+static bool is_deliverable(const struct loop_pe *w, int queue)
 {
-	int n = w->base.m->job.n_pes;
+	const struct transit *t = w->from[queue].head;
 
-	while (!w->from[pe % n].head)
-		pe++;
-	return pe % n;
+	return t && (int32_t)(t->n_urgent - w->urgent_from[t->src_pe]) <= 0;
+}
+
+/** The next queue with something to deliver, from `queue` on. */
+static int next_queue(const struct loop_pe *w, int queue)
+{
+	int n = w->base.m->job.n_pes * STREAMS;
+
+	while (!is_deliverable(w, queue % n))
+		queue++;
+	return queue % n;
 }
 
 static void loop_release(struct cmi_pe *base, struct cmi_msg *m)
@@ -383,7 +449,7 @@ static int finish_ops(struct loop_pe *w)
 static int loop_progress(struct cmi_pe *base)
 {
 	struct loop_pe *w = loop_pe(base);
-	int n_pes = base->m->job.n_pes, pe = 0, n;
+	int n_queues = base->m->job.n_pes * STREAMS, queue = 0, n;
 
 	if (!base->network)
 		return 0;
@@ -392,9 +458,9 @@ static int loop_progress(struct cmi_pe *base)
 	for (int i = 0; i < PASS_MAX && w->n_waiting > 0; i++) {
 		if (seeded(w) && draw(w, 4) == 0)
 			break;
-		pe = seeded(w) ? (int)draw(w, (uint64_t)n_pes) : pe;
-		pe = next_source(w, pe);
-		deliver_from(w, pe);
+		queue = seeded(w) ? (int)draw(w, (uint64_t)n_queues) : queue;
+		queue = next_queue(w, queue);
+		deliver_from(w, queue);
 		n++;
 	}
 	return n;

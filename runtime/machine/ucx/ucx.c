@@ -305,8 +305,8 @@ static int ucx_n_connections(const struct cmi_pe *base)
 	const struct ucx_pe *w = (const struct ucx_pe *)base;
 	int n = 0;
 
-	for (int pe = 0; w->ep && pe < base->m->job.n_pes; pe++)
-		n += w->ep[pe] != NULL;
+	for (int i = 0; w->ep && i < base->m->job.n_pes * UCX_STREAMS; i++)
+		n += ucx_ep_is_first(w, i);
 	return n;
 }
 
@@ -323,7 +323,7 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
 	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
 	if (!w->ep)
-		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes]);
+		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes], UCX_CALLS);
 	/* BUSY: events have come since the last progress. After any other failure a sleep might not end
 	 * either. In both cases progress again. */
 	return ucp_worker_arm(w->worker) == UCS_OK;

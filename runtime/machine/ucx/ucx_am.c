@@ -57,7 +57,8 @@ struct late {
 	struct ucx_pe *w;
 	int src_pe;
 	bool ready;             /* its data is complete */
-	struct cmi_msg *m;      /* a message; NULL: a put */
+	uint32_t n_urgent;      /* 0, or a mark: what follows waits until so many have come */
+	struct cmi_msg *m;      /* a message; NULL: a put, or a mark */
 	struct cmi_msg local;   /* of a rendezvous message: m's local fields, which UCX overwrites */
 	struct cmi_put_wire wire;
 	size_t bytes;
@@ -110,10 +111,11 @@ static void send_in_frames(struct ucx_ep *e, unsigned id, struct cmi_msg *m, con
 			   size_t bytes)
 {
 	const struct cmi_pe *w = &e->w->base;
+	const unsigned kind = id == AM_BATCH ? 0 : m->handler;
 
-	const unsigned kind = id == AM_MESSAGE ? m->handler : 0;
-
-	ucx_frames_send(e, &(struct item){ id, kind, NULL, 0, data, bytes });
+	if (id == AM_URGENT)
+		id = AM_MESSAGE; /* the stream tells */
+	ucx_frames_send(e, &(struct item){ id, kind, NULL, 0, data, bytes, e->stream });
 	w->m->client.msg_free(w->owner, m);
 }
 
@@ -145,17 +147,41 @@ void ucx_am_send(struct ucx_ep *e, unsigned id, struct cmi_msg *m, const void *d
 		ucx_failed(e->w, e->pe, "cannot send to", UCS_PTR_STATUS(request));
 }
 
+/* Over tcp: tell the receiver of urgent messages that it does not know of. */
+static void mark(struct ucx_ep *e)
+{
+	const struct ucx_ep *urgent = ucx_ep_used(e->w, e->pe, UCX_URGENT);
+
+	if (!urgent || urgent->n_urgent == e->n_urgent)
+		return;
+	e->n_urgent = urgent->n_urgent;
+	ucx_batch_mark(e, e->n_urgent);
+}
+
+static void tcp_send(struct ucx_ep *e, struct cmi_msg *m, enum cmi_way way)
+{
+	const bool urgent = way == CMI_URGENT;
+
+	e->n_urgent += urgent;
+	if (way == CMI_BEHIND_ALL)
+		mark(e);
+	if (ucx_batch_message(e, m, urgent))
+		return;
+	if (m->size > UCX_PIECE && !e->w->base.filter)
+		ucx_cut_send(e, m, urgent);
+	else
+		ucx_am_send(e, urgent ? AM_URGENT : AM_MESSAGE, m, m, m->size);
+}
+
 void ucx_send(struct cmi_pe *base, int dst_pe, struct cmi_msg *m)
 {
-	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+	const struct cmi_client *client = &base->m->client;
+	const enum cmi_way way = client->way ? client->way(base->owner, m) : CMI_BEHIND_ALL;
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe, way == CMI_URGENT ? UCX_URGENT : UCX_CALLS);
 
 	msg_tell_left(base->m, false);
-	if (!e->tcp)
-		ucx_batch_send(e); /* earlier puts go first */
-	if (e->tcp && ucx_batch_message(e, m))
-		return;
-	if (e->tcp && m->size > UCX_PIECE && !base->filter)
-		ucx_cut_send(e, m);
+	if (e->tcp)
+		tcp_send(e, m, way);
 	else
 		ucx_am_send(e, AM_MESSAGE, m, m, m->size);
 }
@@ -197,7 +223,7 @@ static void put_send(struct ucx_ep *e, struct cmi_op *op, const void *src, size_
 
 	if (e->w->base.filter) {
 		ucx_frames_send(e, &(struct item){ AM_PUT, op->wire.head.channel, &op->wire, sizeof op->wire, src,
-						   bytes });
+						   bytes, e->stream });
 		return;
 	}
 	if (e->tcp && bytes > TCP_PACK_MAX && bytes <= UCX_PIECE && is_at_a_page(src)) {
@@ -229,7 +255,7 @@ static void put_send_pieces(struct ucx_ep *e, struct cmi_op *op, const char *src
 bool ucx_put_am(struct cmi_pe *base, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op)
 {
-	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe);
+	struct ucx_ep *e = ucx_ep(ucx_pe(base), dst_pe, UCX_PUTS);
 
 	/* In the op, not on the stack: UCX 1.13 reads the header until the send is over. */
 	op->wire.src_pe = base->pe;
@@ -318,10 +344,22 @@ static void late_deliver(struct late *l)
 
 	if (l->m)
 		w->m->client.msg_arrived(w->owner, l->m);
-	else
+	else if (!l->n_urgent)
 		ucx_put_arrived(l->w, &l->wire, l->body, l->bytes);
 	free(l->body);
 	free(l);
+}
+
+/** Whether urgent messages that were sent earlier are still under way. The difference counts: the
+ * numbers wrap. */
+static bool mark_waits(const struct ucx_pe *w, int src_pe, uint32_t n_urgent)
+{
+	return (int32_t)(n_urgent - (w->urgent ? w->urgent[src_pe] : 0)) > 0;
+}
+
+static bool is_ready(const struct late *l)
+{
+	return l->n_urgent ? !mark_waits(l->w, l->src_pe, l->n_urgent) : l->ready;
 }
 
 /** Deliver arrivals that are complete and first in their source's queue. */
@@ -329,7 +367,7 @@ static void late_drain(struct ucx_pe *w, int src_pe)
 {
 	struct late_queue *q = &w->late[src_pe];
 
-	while (q->head && q->head->ready) {
+	while (q->head && is_ready(q->head)) {
 		struct late *l = q->head;
 
 		q->head = l->next;
@@ -378,6 +416,29 @@ void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
 	l = late_new(w, src_pe);
 	l->m = m;
 	l->ready = true;
+	late_push(l);
+}
+
+void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+{
+	if (!w->urgent)
+		w->urgent = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->urgent,
+					   "urgent messages");
+	w->base.m->client.msg_arrived(w->base.owner, m);
+	w->urgent[src_pe]++;
+	if (source_is_late(w, src_pe))
+		late_drain(w, src_pe);
+}
+
+/* A number that is 0 after 2^32 messages marks nothing; the next one does. */
+void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent)
+{
+	struct late *l;
+
+	if (!n_urgent || (!source_is_late(w, src_pe) && !mark_waits(w, src_pe, n_urgent)))
+		return;
+	l = late_new(w, src_pe);
+	l->n_urgent = n_urgent;
 	late_push(l);
 }
 
@@ -446,10 +507,18 @@ static bool may_hold(const struct ucx_pe *w, const void *data, size_t bytes, uin
 	       w->n_held < HOLD_MAX && (uintptr_t)data % CMI_MSG_ALIGN == 0;
 }
 
-static ucs_status_t am_message_arrived(void *arg, const void *header, size_t header_len,
-				       void *data, size_t bytes, const ucp_am_recv_param_t *param)
+static void deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m, bool urgent)
 {
-	struct ucx_pe *w = arg;
+	if (urgent)
+		ucx_urgent_deliver(w, src_pe, m);
+	else
+		ucx_message_deliver(w, src_pe, m);
+}
+
+static ucs_status_t message_arrived(struct ucx_pe *w, bool urgent, const void *header,
+				    size_t header_len, void *data, size_t bytes,
+				    const ucp_am_recv_param_t *param)
+{
 	struct cmi_msg head, *m;
 
 	msg_tell_came(w->base.m, false);
@@ -465,14 +534,26 @@ static ucs_status_t am_message_arrived(void *arg, const void *header, size_t hea
 	if (!may_hold(w, data, bytes, param->recv_attr)) {
 		m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 		msg_local_fill(m, data, bytes);
-		ucx_message_deliver(w, head.src_pe, m);
+		deliver(w, head.src_pe, m, urgent);
 		return UCS_OK;
 	}
 	m = data;
 	msg_local_hold(m, w->base.local);
 	w->n_held++;
-	ucx_message_deliver(w, head.src_pe, m);
+	deliver(w, head.src_pe, m, urgent);
 	return UCS_INPROGRESS; /* the buffer is ours until ucx_release */
+}
+
+static ucs_status_t am_message_arrived(void *arg, const void *header, size_t header_len,
+				       void *data, size_t bytes, const ucp_am_recv_param_t *param)
+{
+	return message_arrived(arg, false, header, header_len, data, bytes, param);
+}
+
+static ucs_status_t am_urgent_arrived(void *arg, const void *header, size_t header_len, void *data,
+				      size_t bytes, const ucp_am_recv_param_t *param)
+{
+	return message_arrived(arg, true, header, header_len, data, bytes, param);
 }
 
 void ucx_release(struct cmi_pe *base, struct cmi_msg *m)
@@ -501,7 +582,8 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes)
 {
-	if (source_is_late(w, wire->src_pe))
+	/* Behind a mark, messages wait for messages, and puts have a connection of their own. */
+	if (source_is_late(w, wire->src_pe) && !w->late[wire->src_pe].head->n_urgent)
 		put_keep_back(w, wire, data, bytes);
 	else
 		ucx_put_arrived(w, wire, data, bytes);
@@ -560,6 +642,8 @@ int ucx_am_open(struct ucx_pe *w, const struct cmi *m)
 		rc = ucx_am_handler(w, AM_PUT, am_put_arrived);
 	if (!rc)
 		rc = ucx_am_handler(w, AM_BATCH, ucx_batch_arrived);
+	if (!rc)
+		rc = ucx_am_handler(w, AM_URGENT, am_urgent_arrived);
 	return rc ? rc : ucx_cut_open(w);
 }
 
@@ -567,5 +651,6 @@ void ucx_am_close(struct ucx_pe *w)
 {
 	ucx_cut_close(w);
 	free(w->pieces);
+	free(w->urgent);
 	free(w->late);
 }

@@ -12,6 +12,7 @@
  *
  *   record of a message:  kind, bytes | the message; these two stand where its link was
  *   record of a put:      kind, bytes | struct cmi_put_wire | the data
+ *   record of a mark:     kind, bytes | the sender's PE | how many urgent messages come before
  *
  * Each record begins at a multiple of RECORD_ALIGN bytes from the segment's beginning.
  */
@@ -41,7 +42,7 @@ enum {
 	HOLD_NS = 20 * 1000,
 };
 
-enum record_kind { RECORD_MESSAGE = 1, RECORD_PUT = 2 };
+enum record_kind { RECORD_MESSAGE = 1, RECORD_PUT = 2, RECORD_URGENT = 3, RECORD_MARK = 4 };
 
 struct record {
 	uint32_t kind;
@@ -49,6 +50,13 @@ struct record {
 };
 _Static_assert(sizeof(struct record) <= offsetof(struct cmi_msg, size),
 	       "a record's head replaces the link");
+
+/** What follows waits until the receiver has so many urgent messages. */
+struct mark_record {
+	struct record head;
+	int32_t src_pe;
+	uint32_t n_urgent;
+};
 
 enum { PUT_HEAD = sizeof(struct record) + sizeof(struct cmi_put_wire) };
 
@@ -122,10 +130,10 @@ static void send_if_late(struct ucx_ep *e)
 		ucx_batch_send(e);
 }
 
-bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m)
+bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m, bool urgent)
 {
 	const struct cmi_pe *w = &e->w->base;
-	struct record *r = record_add(e, RECORD_MESSAGE, m->size);
+	struct record *r = record_add(e, urgent ? RECORD_URGENT : RECORD_MESSAGE, m->size);
 
 	if (!r)
 		return false;
@@ -134,6 +142,17 @@ bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m)
 	w->m->client.msg_free(w->owner, m);
 	send_if_late(e);
 	return true;
+}
+
+/* It goes with what follows. So if it is the first of the pass, it opens a segment. */
+void ucx_batch_mark(struct ucx_ep *e, uint32_t n_urgent)
+{
+	struct mark_record *r = record_add(e, RECORD_MARK, sizeof *r);
+
+	if (!r)
+		r = record_add(e, RECORD_MARK, sizeof *r);
+	r->src_pe = e->w->base.pe;
+	r->n_urgent = n_urgent;
 }
 
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes)
@@ -192,7 +211,7 @@ static _Noreturn void segment_damaged(const struct ucx_pe *w)
 		w->base.m->job.node, w->base.pe);
 }
 
-static void message_record(struct ucx_pe *w, const char *at, size_t bytes)
+static void message_record(struct ucx_pe *w, const char *at, size_t bytes, bool urgent)
 {
 	struct cmi_msg head, *m;
 
@@ -204,7 +223,21 @@ static void message_record(struct ucx_pe *w, const char *at, size_t bytes)
 		segment_damaged(w);
 	m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 	msg_local_fill(m, at, bytes);
-	ucx_message_deliver(w, head.src_pe, m);
+	if (urgent)
+		ucx_urgent_deliver(w, head.src_pe, m);
+	else
+		ucx_message_deliver(w, head.src_pe, m);
+}
+
+static void mark_record(struct ucx_pe *w, const char *at, size_t bytes)
+{
+	struct mark_record r;
+
+	if (bytes != sizeof r)
+		segment_damaged(w);
+	memcpy(&r, at, sizeof r);
+	ucx_check_source(w, r.src_pe);
+	ucx_mark_deliver(w, r.src_pe, r.n_urgent);
 }
 
 static void put_record(struct ucx_pe *w, const char *at, size_t bytes)
@@ -228,8 +261,10 @@ void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes)
 		memcpy(&r, (const char *)data + at, sizeof r);
 		if (r.bytes < sizeof r || padded(r.bytes) > bytes - at)
 			segment_damaged(w);
-		if (r.kind == RECORD_MESSAGE)
-			message_record(w, (const char *)data + at, r.bytes);
+		if (r.kind == RECORD_MESSAGE || r.kind == RECORD_URGENT)
+			message_record(w, (const char *)data + at, r.bytes, r.kind == RECORD_URGENT);
+		else if (r.kind == RECORD_MARK)
+			mark_record(w, (const char *)data + at, r.bytes);
 		else if (r.kind == RECORD_PUT)
 			put_record(w, (const char *)data + at, r.bytes);
 		else

@@ -5,7 +5,7 @@
  * Each piece is an active message of its own: a header, struct cut_wire, and up to UCX_PIECE bytes
  * of the message. The receiver allocates the message's block when the first piece comes, and copies
  * each piece into place. The pieces of a message follow each other on their connection, so the
- * bytes received so far give the next offset, and a source has one message under way.
+ * bytes received so far give the next offset, and a source has one message under way in each of its two streams of messages.
  *
  * UCX would assemble an eager message in memory of its own, or fetch it by rendezvous, which holds
  * up all that its source sends after it. With pieces all that UCX sees has at most UCX_PIECE bytes,
@@ -29,7 +29,7 @@
 struct cut_wire {
 	uint64_t bytes; /* of the message */
 	int32_t src_pe;
-	uint32_t unused; /* 0 */
+	uint32_t urgent; /* 1; else 0 */
 };
 
 /** A message that UCX has parts of. */
@@ -40,7 +40,7 @@ struct cut {
 	size_t n_left;        /* pieces that UCX has not sent yet, and 1 while there are more to come */
 };
 
-/** The received prefix of a message; one for each source. */
+/** The received prefix of a message; one for each source and stream. */
 struct cut_arriving {
 	struct cmi_msg *m;    /* NULL: none is under way */
 	struct cmi_msg local; /* its local fields, which the first piece overwrites */
@@ -93,13 +93,14 @@ static void piece_send(struct cut *c, const char *data, size_t bytes)
 		c->n_left++;
 }
 
-void ucx_cut_send(struct ucx_ep *e, struct cmi_msg *m)
+void ucx_cut_send(struct ucx_ep *e, struct cmi_msg *m, bool urgent)
 {
 	struct cut *c = cmi_alloc_zero(1, sizeof *c, "a large message");
 
 	c->e = e;
 	c->m = m;
-	c->wire = (struct cut_wire){ .bytes = m->size, .src_pe = e->w->base.pe };
+	c->wire = (struct cut_wire){ .bytes = m->size, .src_pe = e->w->base.pe,
+				     .urgent = urgent };
 	c->n_left = 1;
 	for (size_t at = 0; at < m->size; at += piece_bytes(m->size, at))
 		piece_send(c, (const char *)m + at, piece_bytes(m->size, at));
@@ -116,12 +117,12 @@ static _Noreturn void piece_misfits(const struct ucx_pe *w, int src_pe)
 		    w->base.m->job.node, w->base.pe, src_pe);
 }
 
-static struct cut_arriving *arriving_from(struct ucx_pe *w, int src_pe)
+static struct cut_arriving *arriving_from(struct ucx_pe *w, const struct cut_wire *wire)
 {
 	if (!w->cuts)
-		w->cuts = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->cuts,
+		w->cuts = cmi_alloc_zero(2 * (size_t)w->base.m->job.n_pes, sizeof *w->cuts,
 					 "arriving messages");
-	return &w->cuts[src_pe];
+	return &w->cuts[2 * wire->src_pe + (int)wire->urgent];
 }
 
 static void begin(struct ucx_pe *w, struct cut_arriving *a, const struct cut_wire *wire)
@@ -140,17 +141,21 @@ static void end(struct ucx_pe *w, struct cut_arriving *a, const struct cut_wire 
 		piece_misfits(w, wire->src_pe);
 	a->m = NULL;
 	msg_local_restore(m, &a->local);
-	ucx_message_deliver(w, wire->src_pe, m);
+	if (wire->urgent)
+		ucx_urgent_deliver(w, wire->src_pe, m);
+	else
+		ucx_message_deliver(w, wire->src_pe, m);
 }
 
 /* The size that counts is that of the first piece: the block has room for it. */
 static void piece_arrived(struct ucx_pe *w, const struct cut_wire *wire, const void *data,
 			  size_t bytes)
 {
-	struct cut_arriving *a = arriving_from(w, wire->src_pe);
+	struct cut_arriving *a;
 
-	if (wire->bytes <= UCX_PIECE || wire->unused)
+	if (wire->bytes <= UCX_PIECE || wire->urgent > 1)
 		piece_misfits(w, wire->src_pe);
+	a = arriving_from(w, wire);
 	if (!a->m)
 		begin(w, a, wire);
 	if (wire->bytes != a->bytes || bytes != piece_bytes(wire->bytes, a->at))

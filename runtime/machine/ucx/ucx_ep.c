@@ -126,14 +126,11 @@ static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
 	return ucp_ep_create(e->w->worker, &params, &e->ep);
 }
 
-struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
+static struct ucx_ep *ep_new(struct ucx_pe *w, int pe)
 {
-	struct cmi *m = w->base.m;
 	struct ucx_ep *e = cmi_alloc_zero(1, sizeof *e, "a connection");
 	ucs_status_t status;
 
-	if (!w->ep)
-		w->ep = cmi_alloc_zero((size_t)m->job.n_pes, sizeof *w->ep, "connections");
 	e->w = w;
 	e->pe = pe;
 	status = ep_create(e, UCP_ERR_HANDLING_MODE_PEER);
@@ -144,7 +141,22 @@ struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe)
 	if (status != UCS_OK)
 		ucx_failed(w, pe, "cannot reach", status);
 	ep_look(e);
-	w->ep[pe] = e;
+	return e;
+}
+
+struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe, enum ucx_stream stream)
+{
+	struct ucx_ep **of, *e;
+
+	if (!w->ep)
+		w->ep = cmi_alloc_zero((size_t)w->base.m->job.n_pes * UCX_STREAMS, sizeof *w->ep,
+				       "connections");
+	of = &w->ep[pe * UCX_STREAMS];
+	e = ep_new(w, pe);
+	of[stream] = e;
+	e->stream = e->tcp ? stream : UCX_CALLS;
+	for (int i = 0; !e->tcp && i < UCX_STREAMS; i++)
+		of[i] = e;
 	return e;
 }
 
@@ -173,11 +185,12 @@ void ucx_eps_close(struct ucx_pe *w)
 		.flags = UCP_EP_CLOSE_FLAG_FORCE,
 	};
 
-	for (int pe = 0; w->ep && pe < w->base.m->job.n_pes; pe++) {
-		if (!w->ep[pe])
+	/* Backwards: what two slots have in common ends with the first of them. */
+	for (int i = w->base.m->job.n_pes * UCX_STREAMS - 1; w->ep && i >= 0; i--) {
+		if (!ucx_ep_is_first(w, i))
 			continue;
-		ucx_await(w, ucp_ep_close_nbx(w->ep[pe]->ep, &param));
-		free(w->ep[pe]);
+		ucx_await(w, ucp_ep_close_nbx(w->ep[i]->ep, &param));
+		free(w->ep[i]);
 	}
 	free(w->ep);
 }

@@ -12,6 +12,7 @@
 #include "../shm/flip.h"
 
 _Static_assert((int)AM_MESSAGE == (int)ITEM_MESSAGE, "the filters open messages in place");
+_Static_assert((int)UCX_STREAMS == (int)ITEM_STREAMS, "each stream has its numbers");
 
 void ucx_frames_send(struct ucx_ep *e, const struct item *item)
 {
@@ -40,7 +41,10 @@ static void frame_deliver(struct ucx_pe *w, const struct item_arrived *a)
 	case AM_MESSAGE:
 		ucx_check_source(w, a->m->src_pe);
 		ucx_check_message(w, a->src_pe, a->m->size, a->bytes);
-		ucx_message_deliver(w, a->src_pe, a->m);
+		if (a->stream == UCX_URGENT)
+			ucx_urgent_deliver(w, a->src_pe, a->m);
+		else
+			ucx_message_deliver(w, a->src_pe, a->m);
 		return;
 	case AM_BATCH:
 		ucx_batch_records(w, a->data, a->bytes);

@@ -26,7 +26,7 @@
 #include "ucx_calls.h"
 #include "window.h"
 
-enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_PIECE = 4, AM_FRAME = 5 };
+enum { AM_MESSAGE = 1, AM_PUT = 2, AM_BATCH = 3, AM_PIECE = 4, AM_URGENT = 5, AM_FRAME = 6 };
 
 /* Messages and puts over tcp that are larger than this go in pieces of this size. A piece with its
  * header fits into UCX's segment (ucx.c), so UCX delivers it in place; and it is one packet of the
@@ -42,10 +42,18 @@ struct ucx {
 	ucp_datatype_t packed[AM_FRAME + 1]; /* ucx_pack.c's, by what is sent */
 };
 
+/** Over tcp a lost packet holds up all that follows on its connection, and so does what is large. So
+ * there each PE has up to three to another one, each made on first use. Elsewhere all streams are the
+ * same endpoint. */
+enum ucx_stream { UCX_CALLS, UCX_URGENT, UCX_PUTS, UCX_STREAMS };
+
 /** The connection to one remote PE; made on first use. */
 struct ucx_ep {
 	struct ucx_pe *w;
 	int pe;
+	enum ucx_stream stream; /* UCX_CALLS where all streams share it */
+	uint32_t n_urgent; /* of UCX_URGENT: messages sent. Of UCX_CALLS: how many of them the receiver has
+			    * been told of */
 	bool rma; /* one of its lanes has RMA */
 	bool tcp; /* each send is a system call */
 	ucp_ep_h ep;
@@ -81,13 +89,14 @@ struct ucx_pe {
 	int event_fd;
 	int poll_period;
 	int n_held;              /* receive buffers that contain live messages */
-	struct ucx_ep **ep;      /* [n_pes], NULL until first use; itself NULL until then */
+	struct ucx_ep **ep;      /* [n_pes * UCX_STREAMS], NULL until first use; itself NULL until then */
 	struct ucx_remote *remotes;
 	struct ucx_ep *open;     /* those used since the last pass; a list */
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
-	struct cut_arriving *cuts; /* [n_pes], NULL until the first piece of a message */
+	struct cut_arriving *cuts; /* [2 * n_pes]: calls, urgent; NULL until the first piece of one */
+	uint32_t *urgent;        /* [n_pes]: urgent messages that have come; NULL until the first one */
 	struct windows windows;
 	int came, until_windows; /* large arrivals since the last call of windows_turn, and until the
 				  * next */
@@ -101,14 +110,26 @@ static inline struct ucx_pe *ucx_pe(struct cmi_pe *w)
 
 /* ucx_ep.c */
 
-struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe);
+struct ucx_ep *ucx_ep_open(struct ucx_pe *w, int pe, enum ucx_stream stream);
+
+/** The endpoint to `pe`; NULL: not used yet. */
+static inline struct ucx_ep *ucx_ep_used(const struct ucx_pe *w, int pe, enum ucx_stream stream)
+{
+	return w->ep ? w->ep[pe * UCX_STREAMS + stream] : NULL;
+}
+
+/** Slot i of w->ep is used, and no earlier one of its PE is the same endpoint. */
+static inline bool ucx_ep_is_first(const struct ucx_pe *w, int i)
+{
+	return w->ep[i] && (i % UCX_STREAMS == 0 || w->ep[i] != w->ep[i - i % UCX_STREAMS]);
+}
 
 /** The endpoint to `pe`, made now if necessary. Never NULL: a failure ends the job. */
-static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe)
+static inline struct ucx_ep *ucx_ep(struct ucx_pe *w, int pe, enum ucx_stream stream)
 {
-	if (__builtin_expect(w->ep && w->ep[pe], 1))
-		return w->ep[pe];
-	return ucx_ep_open(w, pe);
+	struct ucx_ep *e = ucx_ep_used(w, pe, stream);
+
+	return __builtin_expect(e != NULL, 1) ? e : ucx_ep_open(w, pe, stream);
 }
 
 /** Main, when all PEs have stopped. */
@@ -160,6 +181,10 @@ void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t
 /** Deliver an arrival, or queue it after earlier ones of its source. The callee owns the message;
  * the data stays the caller's. */
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
+/** The same for an urgent one, which waits for nothing. */
+void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
+/** What follows from this source waits until so many urgent ones have come. */
+void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes);
 
@@ -168,7 +193,7 @@ void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const vo
 int ucx_cut_open(struct ucx_pe *w);
 void ucx_cut_close(struct ucx_pe *w);
 /** Send a message that is larger than UCX_PIECE, in pieces. */
-void ucx_cut_send(struct ucx_ep *e, struct cmi_msg *m);
+void ucx_cut_send(struct ucx_ep *e, struct cmi_msg *m, bool urgent);
 
 /* ucx_pack.c */
 
@@ -181,7 +206,9 @@ void ucx_packs_close(struct ucx *u);
 
 /** Append `m` to the batch. True: it is ours no more. False: the caller sends it by itself, and the
  * batch is empty. */
-bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m);
+bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m, bool urgent);
+/** Tell the receiver how many urgent messages come before what follows. */
+void ucx_batch_mark(struct ucx_ep *e, uint32_t n_urgent);
 /** The same for a put. True: the data has been copied. */
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
 		   size_t bytes);

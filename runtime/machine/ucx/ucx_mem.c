@@ -215,7 +215,7 @@ static struct ucx_remote *remote_new(struct ucx_pe *w, int pe, const struct cmi_
 
 	r->base.w = &w->base;
 	r->base.pe = pe;
-	r->e = ucx_ep(w, pe);
+	r->e = ucx_ep(w, pe, UCX_PUTS);
 	r->key = *key;
 	if (ucp_ep_rkey_unpack(r->e->ep, key->bytes + sizeof(struct ucx_key_head),
 			       &r->rkey) != UCS_OK) {

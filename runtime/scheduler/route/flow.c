@@ -18,10 +18,11 @@ struct csd_peer {
 	uint64_t sent, acked;         /* bytes to the peer: given to the machine; handled there */
 	uint64_t consumed, reported;  /* bytes from the peer: handled here; told to it */
 	struct msg_fifo waiting;      /* over budget */
+	struct msg_fifo urgent;       /* the same of urgent ones, which go first (way.c) */
 	uint64_t budget;
 	uint64_t at_once; /* with at most this many bytes under way a message is sent at once: the budget;
-				       * 0 in checked mode, because every message gets a hash first, and where messages are
-				       * counted */
+				       * 0 in checked mode, because every message gets a hash first, where messages are
+				       * counted, and while urgent ones wait */
 	uint64_t n_sent;              /* messages that took the slow path */
 };
 
@@ -37,13 +38,19 @@ struct flow_handled {
 	int src_pe;
 };
 
+static void set_at_once(const struct pe *pe, struct csd_peer *p)
+{
+	p->at_once = pe->node->check || pe->counts || p->urgent.head ? 0 : p->budget;
+}
+
 static __attribute__((noinline, cold)) struct csd_peer *peer_new(struct pe *pe, int other)
 {
 	struct csd_peer *p = cmi_alloc_zero(1, sizeof *p, "a peer");
 
 	msg_fifo_init(&p->waiting);
+	msg_fifo_init(&p->urgent);
 	p->budget = pe->node->flow_bytes;
-	p->at_once = pe->node->check || pe->counts ? 0 : p->budget;
+	set_at_once(pe, p);
 	return pe->peers[other] = p;
 }
 
@@ -64,6 +71,12 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 	return under_way + size <= p->budget || under_way <= p->budget / 4;
 }
 
+/* What is urgent has a quarter of the budget beyond it, so that it is not behind calls that wait. */
+static bool urgent_may_send(const struct csd_peer *p, uint64_t size)
+{
+	return p->sent - p->acked + size <= p->budget + p->budget / 4 || may_send(p, size);
+}
+
 static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct cmi_msg *m)
 {
 	p->sent += m->size;
@@ -74,10 +87,24 @@ static void send_in_budget(struct pe *pe, int dst_pe, struct csd_peer *p, struct
 static __attribute__((noinline)) void send_or_wait(struct pe *pe, int dst_pe, struct csd_peer *p,
 						   struct cmi_msg *m)
 {
-	if (!p->waiting.head && may_send(p, m->size))
+	const bool urgent = csd_way(pe->node, m) == CMI_URGENT;
+
+	if (urgent ? !p->urgent.head && urgent_may_send(p, m->size) :
+		     !p->urgent.head && !p->waiting.head && may_send(p, m->size))
 		send_in_budget(pe, dst_pe, p, m);
 	else
-		msg_fifo_push(&p->waiting, m);
+		msg_fifo_push(urgent ? &p->urgent : &p->waiting, m);
+	set_at_once(pe, p);
+}
+
+/* Urgent ones go first, all of them: what waits may have to be behind them. */
+static void send_waiting(struct pe *pe, int dst_pe, struct csd_peer *p)
+{
+	while (p->urgent.head && urgent_may_send(p, p->urgent.head->size))
+		send_in_budget(pe, dst_pe, p, msg_fifo_pop(&p->urgent));
+	while (!p->urgent.head && p->waiting.head && may_send(p, p->waiting.head->size))
+		send_in_budget(pe, dst_pe, p, msg_fifo_pop(&p->waiting));
+	set_at_once(pe, p);
 }
 
 void flow_send(struct pe *pe, int dst_pe, struct cmi_msg *m)
@@ -138,8 +165,7 @@ static void credit_arrived(struct pe *pe, struct cmi_msg *m)
 
 	p->acked = ((struct flow_credit *)m)->consumed;
 	csd_msg_free(pe, m);
-	while (p->waiting.head && may_send(p, p->waiting.head->size))
-		send_in_budget(pe, src_pe, p, msg_fifo_pop(&p->waiting));
+	send_waiting(pe, src_pe, p);
 }
 
 /* A credit must be for bytes that were sent, and is never taken back. */
@@ -153,7 +179,7 @@ static const char *credit_misfit(struct pe *pe, const struct cmi_msg *m)
 
 static const struct csd_shape credit_shape = {
 	.least = sizeof(struct flow_credit), .exact = true, .always = CMI_F_SYSTEM | CMI_F_EXPEDITED,
-	.misfit = credit_misfit,
+	.order = CSD_ORDER_OWN, .misfit = credit_misfit,
 };
 static const struct csd_shape handled_shape = { .least = 0 };
 
@@ -186,13 +212,22 @@ static uint64_t fifo_length(const struct msg_fifo *f, uint64_t *bytes)
 	return n;
 }
 
+static uint64_t waiting_length(const struct csd_peer *p, uint64_t *bytes)
+{
+	uint64_t urgent_bytes;
+	const uint64_t n = fifo_length(&p->urgent, &urgent_bytes) + fifo_length(&p->waiting, bytes);
+
+	*bytes += urgent_bytes;
+	return n;
+}
+
 uint64_t flow_length(const struct pe *pe)
 {
 	uint64_t n = 0, bytes;
 
 	for (int i = 0; i < pe->node->job->n_pes; i++)
 		if (pe->peers[i])
-			n += fifo_length(&pe->peers[i]->waiting, &bytes);
+			n += waiting_length(pe->peers[i], &bytes);
 	return n;
 }
 
@@ -203,9 +238,9 @@ void flow_describe(struct pe *pe, struct csd_told *to)
 	for (int i = 0; i < pe->node->job->n_pes; i++) {
 		const struct csd_peer *p = pe->peers[i];
 
-		if (!p || !p->waiting.head)
+		if (!p || (!p->waiting.head && !p->urgent.head))
 			continue;
-		uint64_t n = fifo_length(&p->waiting, &bytes);
+		uint64_t n = waiting_length(p, &bytes);
 
 		csd_tell(to, NULL, "to PE %d: %s (%llu bytes) until it has handled some of the %llu bytes that "
 			 "are under way to it (CK_FLOW_BYTES: %llu)", i,
@@ -236,6 +271,8 @@ void flow_fini(struct pe *pe)
 
 		while (p && p->waiting.head)
 			csd_msg_free(pe, msg_fifo_pop(&p->waiting));
+		while (p && p->urgent.head)
+			csd_msg_free(pe, msg_fifo_pop(&p->urgent));
 		free(p);
 	}
 	free(pe->peers);

@@ -26,6 +26,7 @@ void client_arrived(void *owner, struct cmi_msg *m);
 void client_arrived_hashed(void *owner, struct cmi_msg *m); /* in checked mode */
 
 /* seal.c */
+enum { SEAL_HASH_BYTES = 8 }; /* behind each message that leaves its process in checked mode */
 void seal_check(struct pe *pe, struct cmi_msg *m);      /* ends the job */
 void seal_check_hash(struct pe *pe, struct cmi_msg *m); /* the same, and removes the hash */
 void arrival_seal(struct pe *pe, struct cmi_msg *m); /* before it leaves for another process; src_pe
@@ -55,6 +56,11 @@ static inline int node_queue_run(struct pe *pe) /* how many messages were handle
 bool node_queue_held(struct pe *pe, uint64_t *n);
 void node_queue_drop(struct pe *pe);
 void node_queue_fini(struct node *node);
+
+/* way.c */
+enum cmi_way csd_way(const struct node *node, const struct cmi_msg *m); /* without a hash */
+enum cmi_way client_way(void *owner, const struct cmi_msg *m);
+enum cmi_way client_way_hashed(void *owner, const struct cmi_msg *m); /* in checked mode */
 
 /* flow.c */
 void flow_register(struct node *node);

@@ -148,6 +148,7 @@ struct cmi_msg *arrival_hash(struct pe *pe, struct cmi_msg *m)
 {
 	uint64_t hash;
 
+	_Static_assert(sizeof hash == SEAL_HASH_BYTES, "way.c passes over it");
 	m->src_pe = pe->id; /* as the machine will set it */
 	m = with_space(pe, m, m->size + sizeof hash);
 	hash = seal_hash(pe, m);

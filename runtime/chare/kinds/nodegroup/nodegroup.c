@@ -510,7 +510,8 @@ static const char *nodegroup_bcast_misfit(struct pe *pe, const struct cmi_msg *m
 
 static const struct ck_handler handlers[] = {
 	[H_CALL] = { "ck.node.call", nodegroup_call_arrived,
-		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .misfit = nodegroup_call_misfit },
+		     .shape = { CK_SHAPE_CALL, .always = CMI_F_NODE, .order = CSD_ORDER_PRIORITY,
+				.misfit = nodegroup_call_misfit },
 		     .trace = CSD_TRACE_CALL | CSD_TRACE_WORD },
 	[H_NODE_BCAST] = { "ck.node.bcast", nodegroup_bcast_arrived,
 			   .shape = { CK_SHAPE_COLL, .may = CSD_F_QUEUEING | CMI_F_SYSTEM, CK_SEAL_CALL,
