@@ -17,9 +17,10 @@
  *   CK_RESTART  the checkpoint from which the job starts: a folder, or "memory" after a death
  *   CK_GAUGES   number of an open file in which the PEs show what they do; only with --progress or
  *               --replace-hung
+ *   CK_CONTROL  node 0's: where it listens to those who see and steer the job
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; empty where none are expected
  *
- * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed first. stdin is
+ * Inherited PMI_*, PMIX_*, CK_CONTROL, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed first. stdin is
  * ckrun's own for node 0 and empty for the others.
  *
  * Exit codes; the first failure decides:
@@ -52,7 +53,7 @@
 /* Indices in the poll array: first the job's, then three for each node. */
 enum {
 	POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_CONTROL = POLL_SINKS + 2,
-	POLL_NODES = POLL_CONTROL + 1 + LAUNCH_CLIENTS, POLL_PER_NODE = 3
+	POLL_NODES = POLL_CONTROL + LAUNCH_CONTROL_POLLS, POLL_PER_NODE = 3
 };
 
 enum {
@@ -150,7 +151,7 @@ static void turn(struct launch_job *job)
 	int timeout_ms = launch_ask_turn(job, launch_deadlines(job));
 	timeout_ms = launch_hung_turn(job, launch_progress_turn(job, timeout_ms));
 	timeout_ms = launch_shells_turn(job, timeout_ms);
-	timeout_ms = launch_again_turn(job, timeout_ms);
+	timeout_ms = launch_relay_turn(job, launch_again_turn(job, timeout_ms));
 	launch_resize_turn(job);
 	struct pollfd *p = poll_array(job);
 	/* Not more entries than open descriptors: poll refuses more than RLIMIT_NOFILE. */

@@ -23,8 +23,11 @@
  *   ask.c          asks PE 0 for a checkpoint
  *   leave.c        --checkpoint-exit: a signal saves the job and ends it
  *   control.c      the job's socket: what other processes may ask ckrun for
+ *   relay.c        what they ask node 0 for
+ *   links.c        node 0 of a job on several hosts
  *   resize.c       --resize: all nodes start again, another number of them
  *   call.c         the other end of that socket
+ *   reach.c        where that socket is (reach.h), also for ckctl
  *   ckrun.c        the stages and the poll loop
  *
  * A node and ckrun share only the node's environment, the words on its socket and its exit code;
@@ -250,16 +253,22 @@ struct launch_ask {
 	int64_t until;                 /* it must have been heard before */
 };
 
-enum { LAUNCH_CLIENTS = 8, LAUNCH_LINE = 256 };
+enum { LAUNCH_CLIENTS = 8, LAUNCH_LINE = 1024, LAUNCH_PIECE = 1 << 14 };
 
 /** The job's socket (control.c). */
 struct launch_control {
 	int fd;                        /* -1: there is none */
 	struct launch_client {
 		int fd;                /* -1: nobody */
-		bool waits;            /* has asked, and gets an answer */
+		/* WAITS: has asked, and gets an answer of ckrun's. The last two: of node 0's (relay.c). */
+		enum { LAUNCH_SAYS, LAUNCH_WAITS, LAUNCH_AWAITS_NODE, LAUNCH_RELAYS } stage;
 		size_t n;
 		char line[LAUNCH_LINE]; /* so far */
+		int node_fd;           /* to node 0; -1 */
+		int64_t until_ms;      /* of the stage; 0: no limit */
+		bool any;              /* node 0 has answered something */
+		char *piece;           /* of the answer, on its way; ours */
+		size_t n_piece, n_sent;
 	} clients[LAUNCH_CLIENTS];
 };
 
@@ -337,10 +346,6 @@ void launch_exec_failed(struct launch_job *job);
 
 /* ---- folder.c ------------------------------------------------------------------------ */
 
-/** The directories in which the folder may be, in the order in which they are tried. Some may be
- * NULL. */
-enum { LAUNCH_PLACES = 3 };
-const char *launch_folder_place(int i);
 /** Make a folder for the job's socket and, if the nodes may need it, for UCX's files. Before the
  * nodes are started. */
 void launch_folder_make(struct launch_job *job);
@@ -421,12 +426,32 @@ bool launch_leave_code(const struct launch_job *job, int code);
 void launch_control_start(struct launch_job *job);
 /** The end of the job: who still waits is told so. */
 void launch_control_stop(struct launch_job *job);
-/** Its entries of the poll array, 1 + LAUNCH_CLIENTS of them; and what came of them. */
+/** Its entries of the poll array, LAUNCH_CONTROL_POLLS of them; and what came of them. */
+enum { LAUNCH_CONTROL_POLLS = 1 + 2 * LAUNCH_CLIENTS };
 void launch_control_poll(const struct launch_job *job, struct pollfd *p);
 void launch_control_serve(struct launch_job *job, const struct pollfd *p);
 /** Answer in one line, and hang up. Nothing if the client is gone (NULL). */
 void launch_control_answer(struct launch_client *c, bool ok, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void launch_control_hang_up(struct launch_client *c);
+
+/* ---- relay.c ------------------------------------------------------------------------ */
+
+/** Node 0's socket in the job's folder. */
+#define LAUNCH_NODE_SOCKET "node0"
+/** The client's line is for node 0. */
+void launch_relay_begin(struct launch_client *c);
+void launch_relay_end(struct launch_client *c);
+/** What is awaited of it, besides the client's own entry of the poll array; and what came. */
+void launch_relay_poll(const struct launch_client *c, struct pollfd *client, struct pollfd *node);
+void launch_relay_serve(struct launch_client *c, const struct pollfd *client, const struct pollfd *node);
+/** In each turn. Returns the time until the next call, at most timeout_ms (negative: no limit). */
+int launch_relay_turn(struct launch_job *job, int timeout_ms);
+
+/* ---- links.c ------------------------------------------------------------------------ */
+
+/** A connection to node 0 of a job on several hosts, which nobody uses yet; -1: there is none. */
+int launch_links_take(const struct launch_job *job);
 
 /* ---- resize.c ----------------------------------------------------------------------- */
 

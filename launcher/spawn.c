@@ -53,7 +53,7 @@ void launch_open_std_fds(void)
 static void scrub_environment(void)
 {
 	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=",
-						"CK_IMAGES=" };
+						"CK_IMAGES=", "CK_CONTROL=" };
 	static const char settings[] = "PMIX_MCA_"; /* the user's, for mpirun and srun */
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
@@ -148,6 +148,16 @@ static void pass_images(const struct launch_job *job)
 		set_variable("CK_IMAGES", image_memory_text(&job->images, text, sizeof(text)), true);
 }
 
+/** Without a folder nobody can ask. */
+static void pass_control(const struct launch_job *job)
+{
+	char path[sizeof(job->folder) + sizeof(LAUNCH_NODE_SOCKET) + 1];
+
+	snprintf(path, sizeof(path), "%s/" LAUNCH_NODE_SOCKET, job->folder);
+	if (!job->o.delegate && job->control.fd >= 0)
+		set_variable("CK_CONTROL", path, true);
+}
+
 _Noreturn static void run_child(const struct launch_job *job, const struct launch_node *n,
 				const struct child_fds *fds, int exec_fd, pid_t launcher)
 {
@@ -176,6 +186,8 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 	}
 	if (job->images.page)
 		pass_images(job);
+	if (n->rank == 0)
+		pass_control(job);
 	launch_spawn_restore(job);
 
 	execvp(job->o.argv[0], job->o.argv);

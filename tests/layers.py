@@ -44,7 +44,7 @@ LAYERS = {
 # layer's folder itself are above all its rooms.
 ROOMS = {
     'runtime/machine': ['tools', 'base', 'boot', 'boot/pmi1', 'boot/pmix', 'start', 'shm', 'alive', 'alive/hosts', 'ucx', 'local'],
-    'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
+    'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch', 'steer'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/rounds', 'wait/along',
@@ -122,7 +122,7 @@ ONLY = {
 }
 
 MAKEFILES = ['Makefile', 'tests/rules.mk']
-FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'examples', 'bench', 'tests']
+FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'job-control', 'examples', 'bench', 'tests']
 
 
 def layer_of(folder):

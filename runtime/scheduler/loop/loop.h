@@ -27,6 +27,13 @@ static inline void idle_end(struct pe *pe)
 		idle_end_slow(pe);
 }
 
+/* dial.c: what others see of the PE */
+/** At most every DIAL_MS: begin or end to count, if somebody has begun or ended to look. */
+void dial_look(struct pe *pe, uint64_t now);
+/** Around a sleep. */
+void dial_sleeps(struct pe *pe, uint64_t now);
+void dial_wakes(struct pe *pe);
+
 /* child.c */
 void child_begins(void);                   /* in a forked child, on its only thread */
 
