@@ -140,6 +140,26 @@ static bool ask_layers(struct pe *pe, const struct csd_order *o)
 	return false;
 }
 
+/* Words whose part is off in this job, or that nobody knows. */
+static void say_unknown(struct pe *pe, const struct csd_order *o)
+{
+	static const struct { const char *word, *why; } lacks[] = {
+		{ "trace", "the job has no trace: start it with CK_TRACE=1" },
+		{ "balance", "the job measures no loads: start it with CK_LB" },
+		{ "set", "of variables only CK_LB, CK_LB_PERIOD and CK_LB_TOLERANCE (in a job with CK_LB) and "
+		  "CK_CHECKPOINT_WAIT can change while the job runs" },
+		{ "checkpoint", "this library was built without checkpoints" },
+		{ "report", "this library was built without the watchdog" },
+	};
+
+	for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+		if (!strcmp(o->word, lacks[i].word)) {
+			csd_answer(pe, o->id, false, "%s", lacks[i].why);
+			return;
+		}
+	csd_answer(pe, o->id, false, "this job knows no word \"%.40s\"", o->word);
+}
+
 static void obey(struct pe *pe, char *words, uint64_t id)
 {
 	char *arguments = words + strcspn(words, " ");
@@ -151,7 +171,7 @@ static void obey(struct pe *pe, char *words, uint64_t id)
 		csd_answer(pe, id, true, "the job ends with exit code %d", EXIT_STOPPED);
 		csd_exit(pe, EXIT_STOPPED);
 	} else if (!ask_layers(pe, &o)) {
-		csd_answer(pe, id, false, "this job knows no word \"%.40s\"", o.word);
+		say_unknown(pe, &o);
 	}
 }
 
