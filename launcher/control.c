@@ -148,7 +148,7 @@ void launch_control_start(struct launch_job *job)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	struct launch_control *t = &job->control;
 
-	t->fd = -1;
+	t->fd = t->node_fd = -1;
 	for (int i = 0; i < LAUNCH_CLIENTS; i++)
 		t->clients[i].fd = -1;
 	if (!job->folder[0] ||
@@ -177,7 +177,9 @@ void launch_control_stop(struct launch_job *job)
 			launch_control_answer(&t->clients[i], false, "the job has ended");
 	if (t->fd >= 0)
 		close(t->fd);
-	t->fd = -1;
+	if (t->node_fd >= 0)
+		close(t->node_fd);
+	t->fd = t->node_fd = -1;
 }
 
 void launch_control_poll(const struct launch_job *job, struct pollfd *p)

@@ -258,6 +258,7 @@ enum { LAUNCH_CLIENTS = 8, LAUNCH_LINE = 1024, LAUNCH_PIECE = 1 << 14 };
 /** The job's socket (control.c). */
 struct launch_control {
 	int fd;                        /* -1: there is none */
+	int node_fd;                   /* to node 0 on this host (relay.c); -1: none */
 	struct launch_client {
 		int fd;                /* -1: nobody */
 		/* WAITS: has asked, and gets an answer of ckrun's. The last two: of node 0's (relay.c). */
@@ -305,6 +306,7 @@ struct launch_job {
 	uint64_t saved_at_death;       /* the newest checkpoint then */
 	struct launch_ask ask;
 	struct launch_control control;
+	struct launch_links *links;    /* links.c's; NULL: none */
 	struct launch_resize resize;
 	struct pollfd *poll;           /* ckrun.c's: [n_poll] */
 	size_t n_poll;
@@ -437,8 +439,8 @@ void launch_control_hang_up(struct launch_client *c);
 
 /* ---- relay.c ------------------------------------------------------------------------ */
 
-/** Node 0's socket in the job's folder. */
-#define LAUNCH_NODE_SOCKET "node0"
+/** Node 0 is about to be started: its end of a new pair (cmi_link.h); -1: nobody can ask. */
+int launch_relay_pair(struct launch_job *job);
 /** The client's line is for node 0. */
 void launch_relay_begin(struct launch_client *c);
 void launch_relay_end(struct launch_client *c);
@@ -450,8 +452,18 @@ int launch_relay_turn(struct launch_job *job, int timeout_ms);
 
 /* ---- links.c ------------------------------------------------------------------------ */
 
-/** A connection to node 0 of a job on several hosts, which nobody uses yet; -1: there is none. */
+/** If the job is on several hosts and has a socket: listen for node 0. */
+void launch_links_start(struct launch_job *job);
+/** CK_CONTROL for its nodes, into text, which is returned. */
+char *launch_links_text(const struct launch_job *job, char *text, size_t cap);
+/** A connection to node 0, which nobody uses yet; -1: there is none. */
 int launch_links_take(const struct launch_job *job);
+/** As launch_relay_turn, launch_control_poll, launch_control_serve. */
+enum { LAUNCH_LINK_POLLS = 6 };
+int launch_links_turn(struct launch_job *job, int timeout_ms);
+void launch_links_poll(const struct launch_job *job, struct pollfd *p);
+void launch_links_serve(struct launch_job *job, const struct pollfd *p);
+void launch_links_end(struct launch_job *job);
 
 /* ---- resize.c ----------------------------------------------------------------------- */
 
@@ -552,6 +564,8 @@ struct keeper_choice;
 struct launch_keepers *launch_keepers_new(void);
 /** "@NAME": where the nodes of a host find its keeper. */
 const char *launch_keepers_name(const struct launch_keepers *s);
+/** Append this host's addresses, a blank before each; those that only it reaches last. */
+void launch_addresses(char *text, size_t cap);
 /** Have a keeper started on each host. False: the job is ended with a line; so below. */
 bool launch_keepers_start(struct launch_job *job);
 /** Hear what the keepers hand on. */

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -44,22 +43,50 @@ void launch_relay_end(struct launch_client *c)
 
 /* ---- to node 0 --------------------------------------------------------------------------- */
 
+int launch_relay_pair(struct launch_job *job)
+{
+	int pair[2];
+
+	if (job->control.node_fd >= 0)
+		close(job->control.node_fd);
+	job->control.node_fd = -1;
+	if (job->control.fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	job->control.node_fd = pair[0];
+	return pair[1];
+}
+
+static bool pass(int to, int fd)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } with = { .room = "" };
+	char byte = 0;
+	struct iovec out = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &out, .msg_iovlen = 1, .msg_control = &with,
+			    .msg_controllen = sizeof(with) };
+
+	with.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+				      .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(&with.head), &fd, sizeof(fd));
+	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+/** A connection, whose other end node 0 gets. Before it has joined the job nobody would take that. */
 static int call_node(const struct launch_job *job)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int fd;
+	int pair[2];
+	bool passed;
 
 	if (job->o.delegate)
 		return launch_links_take(job);
-	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s/" LAUNCH_NODE_SOCKET, job->folder) >=
-	    (int)sizeof(at.sun_path))
+	if (!job->nodes[0].joined || job->control.node_fd < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	passed = pass(job->control.node_fd, pair[1]);
+	close(pair[1]);
+	if (passed)
+		return pair[0];
+	close(pair[0]);
+	return -1;
 }
 
 static void try_to_relay(const struct launch_job *job, struct launch_client *c, int64_t now)

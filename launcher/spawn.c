@@ -8,6 +8,7 @@
  * only one group.
  */
 #include "launch.h"
+#include "../runtime/machine/base/cmi_link.h"
 #include "../runtime/machine/tools/cmi_space.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ extern char **environ;
 
 enum {
 	FDS_PER_NODE = 3,        /* its socket and two pipes */
-	FDS_OF_OURS = 32,
+	FDS_OF_OURS = 64,
 	BYTES_PER_NODE = 500000, /* used by a process before it does anything */
 };
 
@@ -36,6 +37,7 @@ struct exec_report {
 /** The node's ends, which the parent has open only around the fork. */
 struct child_fds {
 	int pmi, out, err;
+	int control;             /* -1: none */
 };
 
 void launch_open_std_fds(void)
@@ -92,6 +94,15 @@ void launch_set_size(const struct launch_job *job)
 	set_variable("PMI_SIZE", number, true);
 }
 
+/** On several hosts node 0 calls ckrun. */
+static void set_links(const struct launch_job *job)
+{
+	char text[1700];
+
+	if (job->links)
+		set_variable("CK_CONTROL", launch_links_text(job, text, sizeof(text)), true);
+}
+
 /** Set what is the same for all nodes; once, before the forks. A launcher that we call forwards
  * it. */
 static void set_job_environment(const struct launch_job *job)
@@ -107,6 +118,7 @@ static void set_job_environment(const struct launch_job *job)
 	/* UCX takes SIGHUP to print more; then a node would not end with its terminal. */
 	set_variable("UCX_DEBUG_SIGNO", "0", false);
 	if (job->o.delegate) {
+		set_links(job);
 		snprintf(number, sizeof(number), "%d", job->o.ppn);
 		set_variable("CK_PES", number, true);
 		if (launch_again_keepers(&job->o))
@@ -148,14 +160,13 @@ static void pass_images(const struct launch_job *job)
 		set_variable("CK_IMAGES", image_memory_text(&job->images, text, sizeof(text)), true);
 }
 
-/** Without a folder nobody can ask. */
-static void pass_control(const struct launch_job *job)
+static void pass_control(int fd)
 {
-	char path[sizeof(job->folder) + sizeof(LAUNCH_NODE_SOCKET) + 1];
+	char text[24];
 
-	snprintf(path, sizeof(path), "%s/" LAUNCH_NODE_SOCKET, job->folder);
-	if (!job->o.delegate && job->control.fd >= 0)
-		set_variable("CK_CONTROL", path, true);
+	snprintf(text, sizeof(text), CMI_LINK_PAIR "%d", fd);
+	set_variable("CK_CONTROL", text, true);
+	fcntl(fd, F_SETFD, 0);
 }
 
 _Noreturn static void run_child(const struct launch_job *job, const struct launch_node *n,
@@ -186,8 +197,8 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 	}
 	if (job->images.page)
 		pass_images(job);
-	if (n->rank == 0)
-		pass_control(job);
+	if (fds->control >= 0)
+		pass_control(fds->control);
 	launch_spawn_restore(job);
 
 	execvp(job->o.argv[0], job->o.argv);
@@ -212,7 +223,7 @@ static int open_output(struct launch_stream *s, int *child_fd_p)
 
 static void close_child_fds(struct child_fds *fds)
 {
-	int all[] = { fds->pmi, fds->out, fds->err };
+	int all[] = { fds->pmi, fds->out, fds->err, fds->control };
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] >= 0)
 			close(all[i]);
@@ -222,7 +233,7 @@ static void close_child_fds(struct child_fds *fds)
 static int open_node_fds(struct launch_node *n, struct child_fds *fds)
 {
 	int pair[2];
-	*fds = (struct child_fds){ -1, -1, -1 };
+	*fds = (struct child_fds){ -1, -1, -1, -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -1;
 	n->pmi_fd = pair[0];
@@ -237,6 +248,8 @@ static int spawn_node(struct launch_job *job, struct launch_node *n, int exec_fd
 	struct child_fds fds;
 	pid_t launcher = getpid();
 	int rc = open_node_fds(n, &fds);
+	if (!rc && n->rank == 0 && !job->o.delegate)
+		fds.control = launch_relay_pair(job);
 	if (!rc) {
 		n->pid = fork();
 		if (n->pid == 0)

@@ -9,13 +9,16 @@
 #include "../queue/inbox.h"
 #include "../../machine/base/cmi_alloc.h"
 #include "../../machine/base/cmi_env.h"
+#include "../../machine/base/cmi_link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EXIT_STOPPED = 128 + SIGTERM };
@@ -193,6 +196,20 @@ static void orders_arrived(struct pe *pe, struct cmi_msg *m)
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
+/* The node's children get no part of it. */
+static bool take_pair(struct steer *s, const char *number)
+{
+	struct stat st;
+	char *end;
+	const long fd = strtol(number, &end, 10);
+
+	if (end == number || *end || fd < 0 || fd > INT32_MAX || fstat((int)fd, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+	s->listen_fd = (int)fd;
+	return true;
+}
+
 static void steer_asked(struct node *node)
 {
 	const char *text = cmi_env_text("CK_CONTROL");
@@ -201,10 +218,14 @@ static void steer_asked(struct node *node)
 	if (!text)
 		return;
 	s = cmi_alloc_zero(1, sizeof *s, "CK_CONTROL");
-	if (snprintf(s->path, sizeof s->path, "%s", text) >= (int)sizeof s->path)
+	s->listen_fd = s->wake_fd = -1;
+	if (!strncmp(text, CMI_LINK, strlen(CMI_LINK)) || !strncmp(text, CMI_LINK_PAIR, strlen(CMI_LINK_PAIR))) {
+		if (!call_parse(text, &s->call) && !take_pair(s, text + strlen(CMI_LINK_PAIR)))
+			cmi_env_refuse("CK_CONTROL", text, "set by ckrun only, where it begins with "
+				       CMI_LINK " or " CMI_LINK_PAIR);
+	} else if (snprintf(s->path, sizeof s->path, "%s", text) >= (int)sizeof s->path)
 		cmi_env_refuse("CK_CONTROL", text, "a path of at most 107 bytes, at which node 0 listens");
 	s->node = node;
-	s->listen_fd = s->wake_fd = -1;
 	node->steer = s;
 	/* Not for the programs that this one starts. */
 	unsetenv("CK_CONTROL");
@@ -230,6 +251,8 @@ static void steer_free(struct node *node)
 	node->answer = NULL;
 	if (s->wake_fd >= 0)
 		close(s->wake_fd);
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
 	free_all(s->orders);
 	free_all(s->answers);
 	pthread_mutex_destroy(&s->lock);
@@ -250,7 +273,8 @@ static void steer_know_job(struct node *node)
 		steer_free(node);
 		return;
 	}
-	steer_listen(s);
+	if (s->path[0])
+		steer_listen(s);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	node->answer = answer;
 }

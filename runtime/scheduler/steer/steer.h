@@ -8,6 +8,7 @@
  *
  *   steer.c        the layer: start, end, PE 0's part
  *   steer_net.c    the thread: clients, and when it looks at the job
+ *   steer_call.c   ckrun on another host, which node 0 calls
  *   steer_words.c  the words
  *   steer_look.c   two looks at all dials of the job (cmi_dial.h), and what happened in between
  *   steer_text.c   that as text: `status` and `metrics`

@@ -9,6 +9,7 @@
 
 #include "../pe.h"
 #include "../../machine/base/cmi_dial.h"
+#include "../../machine/tools/cmi_mac.h"
 #include "steer.h"
 
 enum { STEER_CLIENTS = 16, STEER_LINE = 1024 };
@@ -67,13 +68,25 @@ struct steer_note {
 	char text[];                   /* the line's words; or the answer */
 };
 
+/** ckrun, which listens by TCP (steer_call.c). */
+struct steer_call {
+	struct cmi_key128 key;
+	uint16_t port;                 /* 0: nobody is called */
+	char addresses[1600];          /* with commas */
+};
+/** CK_CONTROL=tcp:... False: it is none of ckrun's. */
+bool call_parse(const char *text, struct steer_call *c);
+/** A connection to ckrun, which has proved to be the job's; -1: none. Takes some seconds at most. */
+int call_ckrun(struct steer_call *c);
+
 struct steer {
 	struct node *node;
 	pthread_t thread;
 	bool runs;
 	int wake_fd;                   /* an eventfd: answers have come, or `over` */
-	int listen_fd;                 /* -1: none */
+	int listen_fd;                 /* at the path; or ckrun's pair (cmi_link.h); -1: none */
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": none */
+	struct steer_call call;
 	/* Both under the lock: in order, with the place for the next one. */
 	pthread_mutex_t lock;
 	struct steer_note *orders, **orders_end, *answers, **answers_end;
@@ -91,7 +104,7 @@ bool steer_is_over(struct steer *s);
 
 /* ---- the thread (steer_net.c) ---------------------------------------------------------------- */
 
-/** Node 0. Ends the process with a line if nobody can listen at s->path. */
+/** Node 0, if it has a path. Ends the process with a line if nobody can listen there. */
 void steer_listen(struct steer *s);
 /** steer_words.c: what becomes of a word. */
 enum steer_way {

@@ -36,7 +36,7 @@
 static const char GREETING[] = "chard 1 ";
 static const uint64_t MS = 1000 * 1000;
 enum { SETTLE_MS = 150, FIRST_MS = 500, EVERY_MS = 1000, ANSWER_MS = 30, STAYS_MS = 3000,
-       IDLE_MS = 30000, STOP_MS = 5000, NICE = 19 };
+       IDLE_MS = 30000, CALL_EVERY_MS = 10000, STOP_MS = 5000, NICE = 19 };
 
 struct client {
 	int fd;                    /* -1: nobody */
@@ -47,6 +47,7 @@ struct client {
 	size_t n, sent;            /* of line, or of out */
 	char line[STEER_LINE];
 	char *out;                 /* ours */
+	bool link;                 /* ckrun, which has not used this connection yet */
 };
 
 struct server {
@@ -57,6 +58,7 @@ struct server {
 	uint64_t looks_until;      /* nobody has asked since; 0: no looks */
 	uint64_t ask_ns, take_ns;  /* when the hosts are asked, and looked at, next; 0: not */
 	int n_looks;
+	uint64_t call_ns;          /* when ckrun is called, unless there is a connection that waits */
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -226,6 +228,7 @@ static void read_client(struct server *v, struct client *c, uint64_t now)
 	}
 	if (!more)
 		return;
+	c->link = false;
 	c->n += (size_t)n;
 	end = memchr(c->line, '\n', c->n);
 	if (end) {
@@ -245,14 +248,37 @@ static bool is_owner(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) && (who.uid == geteuid() || who.uid == 0);
 }
 
+/* ckrun has checked its clients. When it ends, so does the job. */
+static int take_passed(struct steer *s)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } with;
+	char byte;
+	struct iovec in = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &in, .msg_iovlen = 1, .msg_control = &with,
+			    .msg_controllen = sizeof with };
+	const ssize_t n = recvmsg(s->listen_fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	int fd = -1;
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		close(s->listen_fd);
+		s->listen_fd = -1;
+	}
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(c), sizeof fd);
+	return fd;
+}
+
 static void accept_client(struct server *v, uint64_t now)
 {
-	const int fd = accept4(v->s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const bool named = v->s->path[0];
+	const int fd = named ? accept4(v->s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) :
+		       take_passed(v->s);
 	struct client late = { .fd = fd };
 
 	if (fd < 0)
 		return;
-	if (!is_owner(fd)) {
+	if (named && !is_owner(fd)) {
 		reply(&late, false, "the job is somebody else's");
 		if (late.fd >= 0)
 			drop(&late);
@@ -266,6 +292,29 @@ static void accept_client(struct server *v, uint64_t now)
 	reply(&late, false, "too many ask at once; try again");
 	if (late.fd >= 0)
 		drop(&late);
+}
+
+/* One connection waits for ckrun's next client. Returns when the next call is due; 0: not. */
+static uint64_t call_turn(struct server *v, uint64_t now)
+{
+	struct client *free_one = NULL;
+	int fd;
+
+	if (!v->s->call.port)
+		return 0;
+	for (int i = 0; i < STEER_CLIENTS; i++) {
+		if (v->clients[i].fd >= 0 && v->clients[i].link)
+			return 0;
+		if (v->clients[i].fd < 0)
+			free_one = &v->clients[i];
+	}
+	if (!free_one || now < v->call_ns)
+		return v->call_ns > now ? v->call_ns : 0;
+	fd = call_ckrun(&v->s->call);
+	v->call_ns = csd_now_ns() + (fd < 0 ? CALL_EVERY_MS * MS : 0);
+	if (fd >= 0)
+		*free_one = (struct client){ .fd = fd, .link = true };
+	return fd < 0 ? v->call_ns : 0;
 }
 
 static void take_answers(struct server *v)
@@ -314,10 +363,13 @@ static uint64_t clients_turn(struct server *v, uint64_t now)
 	return next;
 }
 
-static int wait_ms(uint64_t a, uint64_t b, uint64_t now)
+static uint64_t first_of(uint64_t a, uint64_t b)
 {
-	const uint64_t at = !a ? b : !b || a < b ? a : b;
+	return !a ? b : !b || a < b ? a : b;
+}
 
+static int wait_ms(uint64_t at, uint64_t now)
+{
 	return !at ? -1 : at <= now ? 0 : (int)((at - now) / MS + 1);
 }
 
@@ -350,10 +402,11 @@ static void serve_client(struct server *v, struct client *c, const struct pollfd
 static void turn(struct server *v)
 {
 	struct pollfd p[POLL_ALL];
-	uint64_t now = csd_now_ns(), looks = looks_turn(v, now), late = clients_turn(v, now), told;
+	uint64_t now = csd_now_ns(), told;
+	const uint64_t looks = looks_turn(v, now), late = clients_turn(v, now), call = call_turn(v, now);
 
 	fill_poll(v, p);
-	if (poll(p, POLL_ALL, wait_ms(looks, late, now)) <= 0)
+	if (poll(p, POLL_ALL, wait_ms(first_of(first_of(looks, late), call), csd_now_ns())) <= 0)
 		return;
 	now = csd_now_ns();
 	if (p[POLL_WAKE].revents && read(v->s->wake_fd, &told, sizeof told) > 0)
@@ -376,8 +429,8 @@ static void close_all(struct server *v)
 		if (c->fd >= 0)
 			drop(c);
 	}
-	close(v->s->listen_fd);
-	unlink(v->s->path);
+	if (v->s->path[0])
+		unlink(v->s->path);
 	look_close(&v->look);
 }
 
