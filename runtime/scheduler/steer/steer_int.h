@@ -56,6 +56,8 @@ struct look_rates look_rates(const struct look *l, int pe);
 /* ---- text (steer_text.c) --------------------------------------------------------------------- */
 
 void text_status(FILE *out, const struct node *node, const struct look *l);
+/** Of it, the lines of the PEs. */
+void text_pes(FILE *out, const struct look *l);
 void text_metrics(FILE *out, const struct node *node, const struct look *l);
 
 /* ---- orders (steer.c) ------------------------------------------------------------------------ */

@@ -172,6 +172,12 @@ static void status_pe(FILE *out, const struct look *l, int pe)
 	fputc('\n', out);
 }
 
+void text_pes(FILE *out, const struct look *l)
+{
+	for (int pe = 0; pe < l->job->n_pes; pe++)
+		status_pe(out, l, pe);
+}
+
 void text_status(FILE *out, const struct node *node, const struct look *l)
 {
 	status_job(out, node, l);
@@ -179,8 +185,7 @@ void text_status(FILE *out, const struct node *node, const struct look *l)
 		status_host(out, l, h);
 	for (int i = 0; i < l->job->n_nodes; i++)
 		status_node(out, l, i);
-	for (int pe = 0; pe < l->job->n_pes; pe++)
-		status_pe(out, l, pe);
+	text_pes(out, l);
 	fputs("end\n", out);
 }
 
