@@ -87,7 +87,7 @@ name_left_out = $(B)/left_out/$(subst /,_,$(1:runtime/%=%))
 LEFT_OUT_OBJ := $(foreach r,$(LEFT_OUT),$(call name_left_out,$(r)).o)
 LEFT_OUT_SO := $(if $(LEFT_OUT),$(B)/left_out/shared.o)
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
-RUN_OBJ  := $(call obj,$(wildcard launcher/*.c launcher/keeper/*.c))
+RUN_OBJ  := $(call obj,$(wildcard launcher/*.c launcher/keeper/*.c) job-control/status.c)
 IMAGE_OBJ := $(call obj,$(wildcard runtime/image/*.c))
 # OTF2 is optional: with it cktrace has --otf2.
 OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \

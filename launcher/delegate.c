@@ -410,8 +410,6 @@ static int place(struct request *r, struct launch_hosts *h)
 		return launch_wrong("on several hosts all nodes must have the same number of PEs: "
 			"-n %d is not a multiple of --ppn %d",
 				    r->o->n_pes, r->o->ppn);
-	if (r->o->progress)
-		return launch_wrong("--progress shows a job on one host; remove it, or add --local");
 	if (r->o->hung_ms)
 		return launch_wrong("--replace-hung watches the nodes of one host; remove it, or add --local");
 	if (h->n == 0)

@@ -13,6 +13,7 @@
  *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
  *   kvs.c          what the nodes published
  *   progress.c     the line of --progress
+ *   far.c          the same line of a job on several hosts
  *   job.c          signals, deaths, and how the job ends
  *   replace.c      --replace: after a death all nodes start again
  *   again.c        the same on several hosts: the other launcher starts them again
@@ -361,7 +362,7 @@ void launch_folder_delete(const char *folder);
 /** Make the memory for the nodes' gauges, if --replace-hung needs them, or a progress line is
  * wanted and can be shown. */
 void launch_progress_start(struct launch_job *job);
-/** Its file descriptor, for the nodes; -1: there is none. */
+/** Its file descriptor, for the nodes; -1: they have none. */
 int launch_progress_fd(const struct launch_job *job);
 /** The gauges of all PEs. */
 const struct gauge *launch_progress_gauges(const struct launch_job *job);
@@ -376,6 +377,15 @@ void launch_progress_hide(struct launch_job *job);
 void launch_progress_anew(struct launch_job *job);
 /** For good. */
 void launch_progress_end(struct launch_job *job);
+
+/* ---- far.c -------------------------------------------------------------------------- */
+
+struct launch_far *launch_far_new(void);
+void launch_far_end(struct launch_far *f);
+/** In each turn. True: there is a new line, of a job that runs since then. *wait_ms: the time until
+ * the next call. */
+bool launch_far_turn(struct launch_job *job, struct launch_far *f, int64_t since_ms, char *line,
+		     size_t cap, int *wait_ms);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
 

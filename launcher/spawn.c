@@ -191,7 +191,7 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 		set_number("PMI_RANK", n->rank);
 		set_number("CK_PES", n->n_pes);
 	}
-	if (job->progress) {
+	if (launch_progress_fd(job) >= 0) {
 		fcntl(launch_progress_fd(job), F_SETFD, 0);
 		set_number("CK_GAUGES", launch_progress_fd(job));
 	}

@@ -78,7 +78,7 @@ INCLUDES = {
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],
-    'launcher': [*IMAGE, 'launcher/keeper/*', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_link.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
+    'launcher': [*IMAGE, 'launcher/keeper/*', 'job-control/ckctl.h', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_link.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
     'launcher/keeper': [*IMAGE, 'launcher/launch.h', 'abstract.h', 'cmi_mac.h'],
     'job-control': ['launcher/reach.h'],
     'trace-reader': ['trace_format.h', 'one_line.h'],
