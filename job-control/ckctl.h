@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** Say the words to the job. The whole answer without "ok " or "no "; the caller frees it. *ok_p: it
- * was the first. NULL: there is none; ckctl has said why. */
+/** Say the words to the job. The whole answer without "ok " or "no "; the caller frees it. *ok_p:
+ * which of the two it was. NULL: there is none; ckctl has said why. */
 char *ask_job(const char *job, const char *words, bool *ok_p);
 
 /** ckctl JOB top. Returns the exit code. */

@@ -20,8 +20,8 @@
  *   CK_CONTROL  how node 0 gets the connections of those who see and steer the job (cmi_link.h)
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; empty where none are expected
  *
- * Inherited PMI_*, PMIX_*, CK_CONTROL, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed first. stdin is
- * ckrun's own for node 0 and empty for the others.
+ * Inherited PMI_*, PMIX_*, CK_CONTROL, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed
+ * first. stdin is ckrun's own for node 0 and empty for the others.
  *
  * Exit codes; the first failure decides:
  *

@@ -90,8 +90,9 @@ static void compose(const char *answer, int64_t s, char *line, size_t cap)
 	rate_text(status_number(job, "sent_per_s"), rate, sizeof(rate));
 	if (age >= 0)
 		snprintf(saved, sizeof(saved), ", saved %.0f %.0f s ago", status_number(job, "checkpoint"), age);
-	snprintf(line, cap, "ckrun: %lld s, %.0f of %.0f PEs on %.0f hosts: %.0f %% busy, %s messages/s%s, "
-		 "epoch %.0f", (long long)s, seen, status_number(job, "pes"), status_number(job, "hosts"),
+	snprintf(line, cap, "ckrun: %lld s, %.0f of %.0f PEs on %.0f hosts: %.0f %% busy, "
+		 "%s messages/s%s, epoch %.0f", (long long)s,
+		 seen, status_number(job, "pes"), status_number(job, "hosts"),
 		 100 * (busy > 0 ? busy : 0), rate, saved, status_number(job, "epoch"));
 }
 

@@ -456,7 +456,8 @@ void launch_relay_begin(struct launch_client *c);
 void launch_relay_end(struct launch_client *c);
 /** What is awaited of it, besides the client's own entry of the poll array; and what came. */
 void launch_relay_poll(const struct launch_client *c, struct pollfd *client, struct pollfd *node);
-void launch_relay_serve(struct launch_client *c, const struct pollfd *client, const struct pollfd *node);
+void launch_relay_serve(struct launch_client *c, const struct pollfd *client,
+			const struct pollfd *node);
 /** In each turn. Returns the time until the next call, at most timeout_ms (negative: no limit). */
 int launch_relay_turn(struct launch_job *job, int timeout_ms);
 

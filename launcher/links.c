@@ -107,8 +107,8 @@ static void drop(struct caller *c)
 	c->fd = -1;
 }
 
-/** What he says is short: it comes in one piece, or he is none of ours. A newer connection of node 0
- * counts: the older one may be that of a node that is dead. */
+/** What he says is short: it comes in one piece, or he is none of ours. A newer connection of
+ * node 0 counts: the older one may be that of a node that is dead. */
 static void hear_caller(struct launch_links *s, struct caller *c)
 {
 	struct cmi_link_hello h;

@@ -3,8 +3,8 @@
 #ifndef LAUNCH_REACH_H
 #define LAUNCH_REACH_H
 
-/** The directories in which a job's folder may be, in the order in which they are tried. Some may be
- * NULL. */
+/** The directories in which a job's folder may be, in the order in which they are tried. Some may
+ * be NULL. */
 enum { LAUNCH_PLACES = 3 };
 const char *launch_folder_place(int i);
 

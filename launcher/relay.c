@@ -70,7 +70,7 @@ static bool pass(int to, int fd)
 	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-/** A connection, whose other end node 0 gets. Before it has joined the job nobody would take that. */
+/** A connection, whose other end node 0 gets. Before it has joined the job nobody would take it. */
 static int call_node(const struct launch_job *job)
 {
 	int pair[2];
@@ -179,7 +179,8 @@ void launch_relay_poll(const struct launch_client *c, struct pollfd *client, str
 		*node = (struct pollfd){ .fd = c->node_fd, .events = POLLIN };
 }
 
-void launch_relay_serve(struct launch_client *c, const struct pollfd *client, const struct pollfd *node)
+void launch_relay_serve(struct launch_client *c, const struct pollfd *client,
+			const struct pollfd *node)
 {
 	if (c->n_piece && client->revents & (POLLOUT | POLLHUP | POLLERR))
 		send_piece(c);

@@ -207,8 +207,8 @@ void cmi_show(const struct cmi_pe *w, const void *p);
 /** What `pe` shows, here; NULL: nothing yet, or its memory is not mapped here. */
 void *cmi_shown(const struct cmi_pe *w, int pe);
 
-/** The dial of a PE; NULL: it is on another host, or its memory is not mapped here. Any thread, when
- * the job is known. */
+/** The dial of a PE; NULL: it is on another host, or its memory is not mapped here. Any
+ * thread, when the job is known. */
 struct cmi_dial *cmi_dial(const struct cmi *m, int pe);
 /** Somebody looks until then (CLOCK_MONOTONIC): PEs count, and other hosts are asked what is seen
  * there. They answer later, or not at all. One thread at a time. */
@@ -340,8 +340,8 @@ bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
  * the launcher, _exit(code). Any thread. m is NULL before cmi_open. */
 __attribute__((noreturn)) void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
 
-/** Any end of this process but SIGKILL and the like removes this file. Main thread, once; the text is
- * copied. A caller that ends in good order removes it itself. */
+/** Any end of this process but SIGKILL and the like removes this file. Main thread, once; the text
+ * is copied. A caller that ends in good order removes it itself. */
 void cmi_remove_at_end(struct cmi *m, const char *path);
 
 /** What the layer above knows about this process. */

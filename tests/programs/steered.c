@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steered SECONDS [abort]: the last PE computes in handlers of so many seconds, for ever; all others
- * are idle. With abort: it ends the job after the first.
+ * steered SECONDS [abort]: the last PE computes in handlers of so many seconds, for ever; others are
+ * idle. With abort: it ends the job after the first.
  */
 #include "ck.h"
 

@@ -15,14 +15,15 @@ struct host_bytes {
 	struct cmi_seen_node node;
 	struct cmi_seen pe[2];
 };
-_Static_assert(sizeof(struct host_bytes) == sizeof(struct cmi_seen_host) + sizeof(struct cmi_seen_node) +
-	       2 * sizeof(struct cmi_seen), "as it is sent");
+_Static_assert(sizeof(struct host_bytes) == sizeof(struct cmi_seen_host) +
+	       sizeof(struct cmi_seen_node) + 2 * sizeof(struct cmi_seen), "as it is sent");
 
 static struct host_bytes bytes[2];
 static int first_pe[] = { 0, 2 }, node_of[] = { 0, 0 }, zero[1];
 static size_t node_at[] = { sizeof(struct cmi_seen_host) };
 static size_t pe_at[] = { offsetof(struct host_bytes, pe[0]), offsetof(struct host_bytes, pe[1]) };
-static const struct cmi_job job = { .n_nodes = 1, .n_pes = 2, .first_pe = first_pe, .node_of = node_of };
+static const struct cmi_job job = { .n_nodes = 1, .n_pes = 2, .first_pe = first_pe,
+				    .node_of = node_of };
 static struct look_host now, before;
 
 /* A second apart; the PE of `which` is at the end of each. */
@@ -43,9 +44,11 @@ static int permille(double x) { return (int)(x * 1000 + 0.5); }
 
 static void rates_are_those_between_the_looks(void **state)
 {
-	const struct look l = looks((struct cmi_seen){ .state = SEEN_IDLE, .sent = 10, .far = 100, .counted_ms = 500, .idle_ms = 500 },
-				    (struct cmi_seen){ .state = SEEN_BUSY, .sent = 40, .far = 1100, .counted_ms = 1500, .idle_ms = 750,
-						       .queue = 3 });
+	const struct cmi_seen a = { .state = SEEN_IDLE, .sent = 10, .far = 100, .counted_ms = 500,
+				    .idle_ms = 500 };
+	const struct cmi_seen b = { .state = SEEN_BUSY, .sent = 40, .far = 1100, .counted_ms = 1500,
+				    .idle_ms = 750, .queue = 3 };
+	const struct look l = looks(a, b);
 	const struct look_rates r = look_rates(&l, 0);
 
 	(void)state;
@@ -57,7 +60,8 @@ static void rates_are_those_between_the_looks(void **state)
 
 static void a_pe_that_does_not_count_shows_where_it_is(void **state)
 {
-	struct look l = looks((struct cmi_seen){ .state = SEEN_AWAY }, (struct cmi_seen){ .state = SEEN_AWAY, .sent = 99 });
+	struct look l = looks((struct cmi_seen){ .state = SEEN_AWAY },
+			      (struct cmi_seen){ .state = SEEN_AWAY, .sent = 99 });
 
 	(void)state;
 	assert_int_equal(permille(look_rates(&l, 0).busy), 1000);
@@ -69,8 +73,9 @@ static void a_pe_that_does_not_count_shows_where_it_is(void **state)
 
 static void a_pe_that_began_to_count_between_the_looks_has_counted_since(void **state)
 {
-	const struct look l = looks((struct cmi_seen){ .state = SEEN_AWAY, .counted_ms = 90000, .idle_ms = 90000 },
-				    (struct cmi_seen){ .state = SEEN_IDLE, .counted_ms = 400, .idle_ms = 100 });
+	const struct cmi_seen a = { .state = SEEN_AWAY, .counted_ms = 90000, .idle_ms = 90000 };
+	const struct look l = looks(a, (struct cmi_seen){ .state = SEEN_IDLE, .counted_ms = 400,
+							  .idle_ms = 100 });
 
 	(void)state;
 	assert_int_equal(permille(look_rates(&l, 0).busy), 750);

@@ -61,8 +61,8 @@ static bool set_strategy(struct pe *pe, const char *name, const char **why)
 	*why = !b->name || pe->node->job->n_pes == 1 ? "the job measures no loads: start it with CK_LB" :
 	       !st ? "there is no such strategy" :
 	       st->missing && st->missing() ? st->missing() :
-	       st->wants & ~b->strategy->wants ? "the job does not measure what this strategy wants: start it "
-	       "with CK_LB" : NULL;
+	       st->wants & ~b->strategy->wants ? "the job does not measure what this strategy wants: "
+	       "start it with CK_LB" : NULL;
 	if (*why)
 		return false;
 	b->strategy = st;

@@ -200,7 +200,7 @@ void CkTraceOff(void)
 	pe->trace->on = false;
 }
 
-/* ---- "trace on" and "trace off" of somebody outside the job ------------------------------------ */
+/* ---- "trace on" and "trace off" of somebody outside the job ---------------------------------- */
 
 enum { H_SWITCH };
 

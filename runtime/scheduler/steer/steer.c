@@ -36,7 +36,8 @@ static void append(struct steer_note ***end, uint64_t id, bool ok, const char *t
 	*end = &n->next;
 }
 
-static struct steer_note *take_all(struct steer *s, struct steer_note **list, struct steer_note ***end)
+static struct steer_note *take_all(struct steer *s, struct steer_note **list,
+				   struct steer_note ***end)
 {
 	struct steer_note *all;
 
@@ -203,7 +204,8 @@ static bool take_pair(struct steer *s, const char *number)
 	char *end;
 	const long fd = strtol(number, &end, 10);
 
-	if (end == number || *end || fd < 0 || fd > INT32_MAX || fstat((int)fd, &st) || !S_ISSOCK(st.st_mode))
+	if (end == number || *end || fd < 0 || fd > INT32_MAX || fstat((int)fd, &st) ||
+	    !S_ISSOCK(st.st_mode))
 		return false;
 	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
 	s->listen_fd = (int)fd;
@@ -219,7 +221,8 @@ static void steer_asked(struct node *node)
 		return;
 	s = cmi_alloc_zero(1, sizeof *s, "CK_CONTROL");
 	s->listen_fd = s->wake_fd = -1;
-	if (!strncmp(text, CMI_LINK, strlen(CMI_LINK)) || !strncmp(text, CMI_LINK_PAIR, strlen(CMI_LINK_PAIR))) {
+	if (!strncmp(text, CMI_LINK, strlen(CMI_LINK)) ||
+	    !strncmp(text, CMI_LINK_PAIR, strlen(CMI_LINK_PAIR))) {
 		if (!call_parse(text, &s->call) && !take_pair(s, text + strlen(CMI_LINK_PAIR)))
 			cmi_env_refuse("CK_CONTROL", text, "set by ckrun only, where it begins with "
 				       CMI_LINK " or " CMI_LINK_PAIR);

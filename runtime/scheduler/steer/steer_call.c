@@ -64,7 +64,8 @@ static int connect_to(const struct sockaddr_storage *s, socklen_t n)
 		return -1;
 	if (connect(fd, (const struct sockaddr *)s, n))
 		error = errno;
-	if (error == EINPROGRESS && (!await(fd, POLLOUT) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len)))
+	if (error == EINPROGRESS &&
+	    (!await(fd, POLLOUT) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len)))
 		error = ETIMEDOUT;
 	if (!error) {
 		/* A host that is lost is noticed. */

@@ -78,7 +78,7 @@ struct steer_call {
 };
 /** CK_CONTROL=tcp:... False: it is none of ckrun's. */
 bool call_parse(const char *text, struct steer_call *c);
-/** A connection to ckrun, which has proved to be the job's; -1: none. Takes some seconds at most. */
+/** A connection to ckrun, which has proved to be the job's; -1: none. Takes seconds at most. */
 int call_ckrun(struct steer_call *c);
 
 struct steer {

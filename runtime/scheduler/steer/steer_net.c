@@ -43,7 +43,8 @@ struct client {
 	uint64_t id;               /* of its order */
 	enum { READS, AWAITS_LOOK, AWAITS_ANSWER, WRITES } stage;
 	enum steer_way way;
-	uint64_t until_ns;         /* READS, WRITES: it must move before; AWAITS_ANSWER of stop: PE 0 must */
+	/* READS, WRITES: it must move before; AWAITS_ANSWER of stop: PE 0 must; 0: no limit. */
+	uint64_t until_ns;
 	size_t n, sent;            /* of line, or of out */
 	char line[STEER_LINE];
 	char *out;                 /* ours */
@@ -216,8 +217,8 @@ static void read_client(struct server *v, struct client *c, uint64_t now)
 {
 	char rest[STEER_LINE];
 	const bool more = c->stage == READS;
-	const ssize_t n = recv(c->fd, more ? c->line + c->n : rest, more ? sizeof c->line - c->n : sizeof rest,
-			       MSG_DONTWAIT);
+	const ssize_t n = recv(c->fd, more ? c->line + c->n : rest,
+			       more ? sizeof c->line - c->n : sizeof rest, MSG_DONTWAIT);
 	char *end;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -245,7 +246,8 @@ static bool is_owner(int fd)
 	struct ucred who;
 	socklen_t n = sizeof who;
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) && (who.uid == geteuid() || who.uid == 0);
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) &&
+	       (who.uid == geteuid() || who.uid == 0);
 }
 
 /* ckrun has checked its clients. When it ends, so does the job. */
@@ -470,7 +472,7 @@ static bool remove_stale(const struct sockaddr_un *at)
 	       !unlink(at->sun_path);
 }
 
-/* The mode that the socket has before it has a name is that of its file: others can never connect. */
+/* The mode that the socket has before it has a name is that of its file: no one else connects. */
 void steer_listen(struct steer *s)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

@@ -191,7 +191,8 @@ void text_status(FILE *out, const struct node *node, const struct look *l)
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-static void family(FILE *out, const char *name, const char *type, const char *unit, const char *help)
+static void family(FILE *out, const char *name, const char *type, const char *unit,
+		   const char *help)
 {
 	fprintf(out, "# TYPE %s %s\n", name, type);
 	if (unit)
@@ -245,7 +246,7 @@ static void metrics_pes(FILE *out, const struct look *l)
 {
 	struct cmi_seen s;
 
-	family(out, "chard_pe_busy_ratio", "gauge", "ratio", "Part of the last second in which the PE was busy.");
+	family(out, "chard_pe_busy_ratio", "gauge", "ratio", "Of the last second, the busy part.");
 	for (int pe = 0; pe < l->job->n_pes; pe++)
 		if (look_pe(l, pe, &s))
 			fprintf(out, "chard_pe_busy_ratio{pe=\"%d\"} %.3f\n", pe, look_rates(l, pe).busy);

@@ -101,7 +101,8 @@ static void take_part(struct seen_of *h, size_t bytes, const struct pulse_wire *
 	h->whole_ns = machine_now_ns();
 }
 
-void pulse_seen_came(struct pulse_seen *s, const struct cmi *m, const struct pulse_wire *q, size_t n)
+void pulse_seen_came(struct pulse_seen *s, const struct cmi *m, const struct pulse_wire *q,
+		     size_t n)
 {
 	const size_t bytes = seen_bytes(m, q->head.from);
 

@@ -16,18 +16,21 @@
 
 struct cmi;
 
+/** What came of a host. */
+struct seen_of {
+	char *parts, *whole;         /* ours: of the answer that comes in; the last complete one */
+	uint64_t stamp;              /* of the answer that comes in */
+	unsigned char *has;          /* which of its packets are there */
+	size_t n_has;
+	uint64_t whole_ns;           /* when it was complete; 0: there is none */
+};
+
 struct pulse_seen {
 	pthread_mutex_t lock;
 	uint64_t asked;              /* the number of our last question */
 	uint64_t answered;           /* and of the last one of others, by the heartbeat's thread: one that
 				      * somebody sends again gets no answer */
-	struct seen_of {             /* [n_nodes]; only first nodes of hosts have something */
-		char *parts, *whole; /* ours: of the answer that comes in; the last complete one */
-		uint64_t stamp;      /* of the answer that comes in */
-		unsigned char *has;  /* which of its packets are there */
-		size_t n_has;
-		uint64_t whole_ns;   /* when it was complete; 0: there is none */
-	} *of;
+	struct seen_of *of;          /* [n_nodes]; only first nodes of hosts have something */
 };
 
 void pulse_seen_open(struct pulse_seen *s, int n_nodes);
@@ -38,7 +41,8 @@ int pulse_seen_first(const struct cmi *m, int node);
 void pulse_seen_answer(struct pulse_seen *s, const struct cmi *m, const struct pulse_net *net,
 		       int way, const struct pulse_rail *to, const struct pulse_packet *ask);
 /** A packet of an answer, with n bytes behind its head. The heartbeat's thread. */
-void pulse_seen_came(struct pulse_seen *s, const struct cmi *m, const struct pulse_wire *q, size_t n);
+void pulse_seen_came(struct pulse_seen *s, const struct cmi *m, const struct pulse_wire *q,
+		     size_t n);
 /** Any thread. As host_watch.seen. */
 uint64_t pulse_seen_last(struct pulse_seen *s, const struct cmi *m, int node, char *to);
 
