@@ -153,6 +153,7 @@ struct pe {
 	} idle;
 	struct cmi_dial *dial;             /* what others see of this PE, with other writers, too */
 	struct csd_dialled {               /* dial.c's */
+		bool counts;               /* the same as in *dial */
 		int hooks[2];
 		uint64_t shown_ns;
 	} dialled;

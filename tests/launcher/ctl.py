@@ -150,6 +150,22 @@ def counts():
         fact('and only rise', sent[1] > sent[0] > 0, sent)
 
 
+def halves():
+    """A PE that computes half of the time, in handlers that begin when it is idle."""
+    with Job('-n', '2', LONG, '-0.02') as job:
+        job.status()
+        time.sleep(1.2)
+        busy = float(job.status().all('pe')[1]['busy'])
+        fact('a PE that is idle and computes by turns is busy in between', 0.05 < busy < 0.95, busy)
+    with Job('-n', '2', LONG, '-2') as job:
+        states = set()
+        while len(states) < 2 and job.process.poll() is None:
+            pe = job.status().all('pe')[1]
+            states.add((pe['state'], pe['busy'] > '0.5'))
+            time.sleep(0.2)
+        fact('a long handler that begins while it is looked at is seen', states >= {('busy', True)}, states)
+
+
 # ---- what is steered ---------------------------------------------------------------------------
 
 def words():
@@ -297,7 +313,7 @@ def crossed():
         fact('a client of a job that is killed is told', waiting.communicate(timeout=LIMIT_S)[1].startswith('ckctl: '))
 
 
-TRIALS = [seen, counts, words, alone, hostile, crossed]
+TRIALS = [seen, halves, counts, words, alone, hostile, crossed]
 for trial in TRIALS:
     if trial.__name__ in sys.argv[2:] or len(sys.argv) == 2:
         trial()

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steered SECONDS [abort]: the last PE computes in handlers of so many seconds, for ever; others are
- * idle. With abort: it ends the job after the first.
+ * steered SECONDS [abort]: the last PE computes in handlers of so many seconds, for ever; others
+ * are idle. With abort: it ends the job after the first. A negative number: it computes for so many
+ * seconds, is idle for as many, and so on.
  */
 #include "ck.h"
+#include "csd.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "steered.decl.h"
 
 struct Main { int unused; };
-struct Cell { int unused; };
+struct Cell { double seconds; };
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {
@@ -23,18 +26,27 @@ void Main_on_new(Main *self, CkArgMsg *m)
 
 void Cell_on_new(Cell *self)
 {
-	(void)self;
+	self->seconds = 0;
+}
+
+static void again(void *cell)
+{
+	Cell_compute(Cell_at(Cell_thisProxy(cell), Cell_thisIndex(cell)), ((Cell *)cell)->seconds, 0);
 }
 
 void Cell_on_compute(Cell *self, double seconds, int aborts)
 {
-	const double until = CkWallTimer() + seconds;
+	const double until = CkWallTimer() + fabs(seconds);
 
+	self->seconds = seconds;
 	while (CkWallTimer() < until)
 		;
 	if (aborts)
 		CkAbort("steered: as it was told");
-	Cell_compute(Cell_at(Cell_thisProxy(self), Cell_thisIndex(self)), seconds, 0);
+	if (seconds > 0)
+		Cell_compute(Cell_at(Cell_thisProxy(self), Cell_thisIndex(self)), seconds, 0);
+	else
+		CcdCallFnAfter(again, self, -seconds * 1000);
 }
 
 #include "steered.def.h"

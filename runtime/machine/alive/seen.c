@@ -56,11 +56,20 @@ static uint8_t state_of_silent(const struct cmi_dial *d)
 	return atomic_load_explicit(&d->asleep, memory_order_relaxed) ? SEEN_ASLEEP : SEEN_AWAY;
 }
 
+/* It has found work since it was idle, and is in a handler. */
+static bool is_away(const struct cmi_dial *d, uint64_t now)
+{
+	const uint64_t at = get(&d->idle_at_ns);
+
+	return !atomic_load_explicit(&d->asleep, memory_order_relaxed) && now > at &&
+	       now - at > DIAL_AWAY_MS * (uint64_t)1000000;
+}
+
 static struct cmi_seen see_pe(const struct cmi *m, int pe, uint64_t now)
 {
 	const struct cmi_dial *d = share_dial(m, pe);
 	struct cmi_seen s = { .state = SEEN_NOT };
-	uint64_t idle, since;
+	uint64_t idle, since, until = now;
 
 	if (!d)
 		return s;
@@ -76,8 +85,14 @@ static struct cmi_seen see_pe(const struct cmi *m, int pe, uint64_t now)
 	since = get(&d->since_ns);
 	idle = get(&d->idle_ns);
 	s.state = atomic_load_explicit(&d->idle, memory_order_relaxed) ? SEEN_IDLE : SEEN_BUSY;
-	if (s.state == SEEN_IDLE && now > since)
-		idle += now - since;
+	if (s.state == SEEN_IDLE && is_away(d, now)) {
+		s.state = SEEN_BUSY;
+		until = get(&d->idle_at_ns);
+	}
+	if (s.state == SEEN_IDLE || until < now) {
+		idle += until > since ? until - since : 0;
+		since = until < now ? until : since;
+	}
 	s.idle_ms = (uint32_t)(idle / 1000000);
 	s.counted_ms = (uint32_t)((now - get(&d->from_ns)) / 1000000);
 	s.state_s = seconds(now, since);

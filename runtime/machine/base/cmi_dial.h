@@ -5,7 +5,8 @@
  * while it computes for a long time.
  *
  * A PE looks at `wanted` where it reads the clock anyway, at most every DIAL_MS. While somebody
- * looks it writes its figures there, and tells its dial when it becomes idle and busy. Else it
+ * looks it writes its figures there, and tells its dial when it becomes idle and busy; while idle,
+ * where it has read the clock or has slept. Else it
  * writes `asleep` before it sleeps, and nothing more. So nothing is counted while nobody looks.
  *
  * (cmi_gauge.h has the gauges of `ckrun --progress`, which count each call.)
@@ -19,6 +20,7 @@
 
 enum {
 	DIAL_MS = 100,
+	DIAL_AWAY_MS = 50,       /* idle, a PE that is awake reads the clock more often */
 	DIAL_QUEUE_MOST = 10000, /* a longer queue is not counted to its end */
 };
 
@@ -33,6 +35,8 @@ struct cmi_dial {
 	_Atomic uint32_t idle;       /* its state, since since_ns */
 	_Atomic uint32_t queue;      /* messages in the run queue, at most DIAL_QUEUE_MOST */
 	_Atomic uint64_t from_ns, since_ns, idle_ns; /* idle_ns: from from_ns to since_ns */
+	_Atomic uint64_t idle_at_ns; /* idle, it has last been here; if that is long ago and it does not
+				      * sleep, it has been in a handler since then */
 	_Atomic uint64_t sent, handled;   /* messages and puts of the program */
 	_Atomic uint64_t near, far;  /* bytes of messages to other nodes of this host, and of others */
 };

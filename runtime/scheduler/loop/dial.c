@@ -22,29 +22,39 @@ static uint64_t own(const _Atomic uint64_t *at)
 	return atomic_load_explicit(at, memory_order_relaxed);
 }
 
-static bool counts(const struct cmi_dial *d)
+static bool is_idle(const struct cmi_dial *d)
 {
-	return atomic_load_explicit(&d->counts, memory_order_relaxed);
-}
-
-static void change(struct cmi_dial *d, bool idle, uint64_t now)
-{
-	if (atomic_load_explicit(&d->idle, memory_order_relaxed) == idle)
-		return;
-	if (!idle)
-		set(&d->idle_ns, own(&d->idle_ns) + now - own(&d->since_ns));
-	set(&d->since_ns, now);
-	atomic_store_explicit(&d->idle, idle, memory_order_relaxed);
+	return atomic_load_explicit(&d->idle, memory_order_relaxed);
 }
 
 static void dial_idle(void *arg)
 {
-	change(((struct pe *)arg)->dial, true, csd_now_ns());
+	struct cmi_dial *d = ((struct pe *)arg)->dial;
+	const uint64_t now = csd_now_ns();
+
+	if (is_idle(d))
+		return;
+	set(&d->since_ns, now);
+	set(&d->idle_at_ns, now);
+	atomic_store_explicit(&d->idle, 1, memory_order_relaxed);
 }
 
+/* The pass that found work is over by now. Its handlers count as busy: the idle time ends where the
+ * clock was read last. */
 static void dial_busy(void *arg)
 {
-	change(((struct pe *)arg)->dial, false, csd_now_ns());
+	struct cmi_dial *d = ((struct pe *)arg)->dial;
+
+	if (!is_idle(d))
+		return;
+	set(&d->idle_ns, own(&d->idle_ns) + own(&d->idle_at_ns) - own(&d->since_ns));
+	set(&d->since_ns, own(&d->idle_at_ns));
+	atomic_store_explicit(&d->idle, 0, memory_order_relaxed);
+}
+
+void dial_idles_slow(struct pe *pe)
+{
+	set(&pe->dial->idle_at_ns, csd_now_ns());
 }
 
 static void show(struct pe *pe, uint64_t now)
@@ -68,8 +78,10 @@ static void begin(struct pe *pe, uint64_t now)
 
 	pe->dialled.hooks[0] = csd_hook(CcdPROCESSOR_BEGIN_IDLE, dial_idle, pe, true);
 	pe->dialled.hooks[1] = csd_hook(CcdPROCESSOR_BEGIN_BUSY, dial_busy, pe, true);
+	pe->dialled.counts = true;
 	set(&d->from_ns, now);
 	set(&d->since_ns, now);
+	set(&d->idle_at_ns, now);
 	set(&d->idle_ns, 0);
 	atomic_store_explicit(&d->idle, pe->idle.polls > 0, memory_order_relaxed);
 	/* Release: a reader that sees it sees what was written before. */
@@ -78,6 +90,7 @@ static void begin(struct pe *pe, uint64_t now)
 
 static void end(struct pe *pe)
 {
+	pe->dialled.counts = false;
 	atomic_store_explicit(&pe->dial->counts, 0, memory_order_relaxed);
 	CcdCancelCallOnCondition(CcdPROCESSOR_BEGIN_IDLE, pe->dialled.hooks[0]);
 	CcdCancelCallOnCondition(CcdPROCESSOR_BEGIN_BUSY, pe->dialled.hooks[1]);
@@ -89,9 +102,9 @@ void dial_look(struct pe *pe, uint64_t now)
 
 	if (!pe->dial)
 		return;
-	if (wanted && !counts(pe->dial))
+	if (wanted && !pe->dialled.counts)
 		begin(pe, now);
-	else if (!wanted && counts(pe->dial))
+	else if (!wanted && pe->dialled.counts)
 		end(pe);
 	if (wanted)
 		show(pe, now);
@@ -101,13 +114,14 @@ void dial_sleeps(struct pe *pe, uint64_t now)
 {
 	if (!pe->dial)
 		return;
-	if (counts(pe->dial) && now - pe->dialled.shown_ns > SHOW_NS)
+	if (pe->dialled.counts && now - pe->dialled.shown_ns > SHOW_NS)
 		show(pe, now);
 	atomic_store_explicit(&pe->dial->asleep, 1, memory_order_relaxed);
 }
 
 void dial_wakes(struct pe *pe)
 {
+	dial_idles(pe);
 	if (pe->dial)
 		atomic_store_explicit(&pe->dial->asleep, 0, memory_order_relaxed);
 }

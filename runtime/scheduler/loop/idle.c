@@ -192,10 +192,12 @@ void idle_step(struct pe *pe)
 		/* No sleep: they may have made work, or wait for the next call. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
 		sched_yield();
+		dial_idles(pe);
 		return;
 	}
 	if (may_yield(pe, now)) {
 		sched_yield();
+		dial_idles(pe);
 		if (msgq_late(&pe->queue))
 			msgq_random_hurry(pe->queue.random, YIELD_LOOKS);
 	} else {
