@@ -31,14 +31,20 @@ void Cell_on_new(Cell *self)
 
 static void again(void *cell)
 {
-	Cell_compute(Cell_at(Cell_thisProxy(cell), Cell_thisIndex(cell)), ((Cell *)cell)->seconds, 0);
+	Cell_compute(Cell_at(Cell_thisProxy(cell), CkNumPes() - 1), ((Cell *)cell)->seconds, 0);
+}
+
+/* On the first PE: so the last one is idle until a call comes. */
+void Cell_on_later(Cell *self, double seconds)
+{
+	self->seconds = seconds;
+	CcdCallFnAfter(again, self, -seconds * 1000);
 }
 
 void Cell_on_compute(Cell *self, double seconds, int aborts)
 {
 	const double until = CkWallTimer() + fabs(seconds);
 
-	self->seconds = seconds;
 	while (CkWallTimer() < until)
 		;
 	if (aborts)
@@ -46,7 +52,7 @@ void Cell_on_compute(Cell *self, double seconds, int aborts)
 	if (seconds > 0)
 		Cell_compute(Cell_at(Cell_thisProxy(self), Cell_thisIndex(self)), seconds, 0);
 	else
-		CcdCallFnAfter(again, self, -seconds * 1000);
+		Cell_later(Cell_at(Cell_thisProxy(self), 0), seconds);
 }
 
 #include "steered.def.h"
