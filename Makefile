@@ -87,7 +87,7 @@ name_left_out = $(B)/left_out/$(subst /,_,$(1:runtime/%=%))
 LEFT_OUT_OBJ := $(foreach r,$(LEFT_OUT),$(call name_left_out,$(r)).o)
 LEFT_OUT_SO := $(if $(LEFT_OUT),$(B)/left_out/shared.o)
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
-RUN_OBJ  := $(call obj,$(wildcard launcher/*.c launcher/keeper/*.c))
+RUN_OBJ  := $(call obj,$(wildcard launcher/*.c launcher/keeper/*.c) job-control/status.c)
 IMAGE_OBJ := $(call obj,$(wildcard runtime/image/*.c))
 # OTF2 is optional: with it cktrace has --otf2.
 OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \
@@ -96,6 +96,7 @@ TRACE_OBJ := $(call obj,$(filter-out trace-reader/otf2$(if $(OTF2),_none).c,$(wi
 	$(B)/trace-reader/page.o
 # They know nothing of the runtime but the format of images.
 CKPT_OBJ := $(call obj,$(wildcard image-reader/*.c runtime/image/*.c))
+CKCTL_OBJ := $(call obj,$(wildcard job-control/*.c) launcher/reach.c)
 LIB      := $(B)/libchard.a
 LIB_ALL  := $(B)/libchard-internal.a
 WHOLE    := $(B)/whole.o
@@ -105,6 +106,7 @@ CKCI_FOR_BUILD ?= $(CKCI)
 CKRUN    := $(B)/bin/ckrun
 CKTRACE  := $(B)/bin/cktrace
 CKPT     := $(B)/bin/ckpt
+CKCTL    := $(B)/bin/ckctl
 
 # FFTW is optional: without it there is no example fft.
 FFTW     := $(shell echo 'int main(void) { fftw_make_planner_thread_safe(); }' | \
@@ -135,7 +137,7 @@ BLAS_LIBS := $(shell $(PKG_CONFIG) --libs openblas 2>/dev/null || echo -lopenbla
 .SECONDARY:
 all: lib tools examples
 lib: $(LIB) $(B)/libchard.so $(B)/chard-uninstalled.pc
-tools: $(CKCI) $(CKRUN) $(CKTRACE) $(CKPT)
+tools: $(CKCI) $(CKRUN) $(CKTRACE) $(CKPT) $(CKCTL)
 examples: $(filter-out $(GONE),$(EXAMPLE_BINS))
 bench-bins: $(BENCH_BINS) $(FLOOR) $(MPI_BINS)
 
@@ -203,6 +205,10 @@ $(CKPT): $(CKPT_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -pthread -ldl
+$(CKCTL): $(CKCTL_OBJ)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^
 $(CKRUN): $(RUN_OBJ) $(IMAGE_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -315,7 +321,7 @@ FILL_IN_CMAKE = sed 's|@BIN_FROM_HERE@|$(call from_cmake,$(BINDIR))|; s|@VERSION
 install: lib tools
 	install -d $(call to,$(BINDIR)) $(call to,$(INCLUDEDIR)/chard) $(call to,$(LIBDIR)/pkgconfig) \
 		$(call to,$(SHARE)) $(call to,$(MANDIR)/man1) $(call to,$(CMAKEDIR))
-	install $(CKCI) $(CKRUN) $(CKTRACE) $(CKPT) $(call to,$(BINDIR))
+	install $(CKCI) $(CKRUN) $(CKTRACE) $(CKPT) $(CKCTL) $(call to,$(BINDIR))
 	for h in $(HEADERS); do sed 's|^#include "\.\./.*/|#include "|' $$h | \
 		install -m 644 /dev/stdin $(call to,$(INCLUDEDIR))/chard/$${h##*/} || exit; done
 	install -m 644 $(LIB) $(call to,$(LIBDIR))
@@ -329,7 +335,7 @@ install: lib tools
 	install -m 644 $(MANPAGES) $(call to,$(MANDIR))/man1
 	for f in $(DOCUMENTS); do install -D -m 644 $$f $(call to,$(DOCDIR))/$$f || exit; done
 uninstall:
-	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace ckpt) $(call to,$(LIBDIR))/libchard.*
+	rm -f $(addprefix $(call to,$(BINDIR))/,ckci ckrun cktrace ckpt ckctl) $(call to,$(LIBDIR))/libchard.*
 	rm -f $(call to,$(LIBDIR))/pkgconfig/chard.pc
 	rm -f $(addprefix $(call to,$(MANDIR))/man1/,$(notdir $(MANPAGES)))
 	rm -rf $(call to,$(INCLUDEDIR))/chard $(call to,$(SHARE)) $(call to,$(CMAKEDIR)) $(call to,$(DOCDIR))

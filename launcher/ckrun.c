@@ -17,10 +17,11 @@
  *   CK_RESTART  the checkpoint from which the job starts: a folder, or "memory" after a death
  *   CK_GAUGES   number of an open file in which the PEs show what they do; only with --progress or
  *               --replace-hung
+ *   CK_CONTROL  how node 0 gets the connections of those who see and steer the job (cmi_link.h)
  *   CK_UCX_DIR  folder for files of UCX's shared memory, which ckrun removes; empty where none are expected
  *
- * Inherited PMI_*, PMIX_*, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed first. stdin is
- * ckrun's own for node 0 and empty for the others.
+ * Inherited PMI_*, PMIX_*, CK_CONTROL, CK_PES, CK_GAUGES, CK_IMAGES and CK_UCX_DIR are removed
+ * first. stdin is ckrun's own for node 0 and empty for the others.
  *
  * Exit codes; the first failure decides:
  *
@@ -52,7 +53,8 @@
 /* Indices in the poll array: first the job's, then three for each node. */
 enum {
 	POLL_SIGNALS, POLL_EXEC, POLL_SINKS, POLL_CONTROL = POLL_SINKS + 2,
-	POLL_NODES = POLL_CONTROL + 1 + LAUNCH_CLIENTS, POLL_PER_NODE = 3
+	POLL_LINKS = POLL_CONTROL + LAUNCH_CONTROL_POLLS,
+	POLL_NODES = POLL_LINKS + LAUNCH_LINK_POLLS, POLL_PER_NODE = 3
 };
 
 enum {
@@ -96,6 +98,7 @@ static void fill_poll(const struct launch_job *job, struct pollfd *p)
 	for (int i = 0; i < 2; i++)
 		p[POLL_SINKS + i] = poll_entry(job->sinks[i].fd, job->sinks[i].out.len ? POLLOUT : 0);
 	launch_control_poll(job, &p[POLL_CONTROL]);
+	launch_links_poll(job, &p[POLL_LINKS]);
 	for (int i = 0; i < job->n_started; i++) {
 		const struct launch_node *n = &job->nodes[i];
 		struct pollfd *q = &p[POLL_NODES + POLL_PER_NODE * i];
@@ -150,7 +153,8 @@ static void turn(struct launch_job *job)
 	int timeout_ms = launch_ask_turn(job, launch_deadlines(job));
 	timeout_ms = launch_hung_turn(job, launch_progress_turn(job, timeout_ms));
 	timeout_ms = launch_shells_turn(job, timeout_ms);
-	timeout_ms = launch_again_turn(job, timeout_ms);
+	timeout_ms = launch_relay_turn(job, launch_again_turn(job, timeout_ms));
+	timeout_ms = launch_links_turn(job, timeout_ms);
 	launch_resize_turn(job);
 	struct pollfd *p = poll_array(job);
 	/* Not more entries than open descriptors: poll refuses more than RLIMIT_NOFILE. */
@@ -168,6 +172,7 @@ static void turn(struct launch_job *job)
 	for (int i = 0; i < job->n_started; i++)
 		serve_node(job, &job->nodes[i], &p[POLL_NODES + POLL_PER_NODE * i]);
 	launch_control_serve(job, &p[POLL_CONTROL]);
+	launch_links_serve(job, &p[POLL_LINKS]);
 	/* Last, because a death is judged by everything that the node has sent before. */
 	if (p[POLL_SIGNALS].revents)
 		launch_signals_read(job);
@@ -263,6 +268,7 @@ int main(int argc, char **argv)
 	launch_shells_start(&job);
 	launch_folder_make(&job);
 	launch_control_start(&job);
+	launch_links_start(&job);
 	const bool can_start = launch_replace_start(&job);
 	launch_progress_start(&job);
 	launch_hung_start(&job);
@@ -270,6 +276,7 @@ int main(int argc, char **argv)
 		launch_spawn_all(&job);
 	forward_until_end(&job);
 	launch_control_stop(&job);
+	launch_links_end(&job);
 	launch_folder_remove(&job);
 	drain_and_free(&job);
 	return job.code;

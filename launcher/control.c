@@ -4,7 +4,9 @@
  * something: "control" in the job's folder. Only its owner may connect.
  *
  *	client:  chard 1 WORD ARGUMENTS      one line; 1 is the version of what is said here
- *	ckrun:   ok TEXT                     or: no WHY. Then it hangs up
+ *	ckrun:   ok TEXT                     or: no WHY; one line or more. Then it hangs up
+ *
+ * Words that need the launcher are ckrun's own; all others go to node 0 (relay.c).
  *
  * A client that says too much or something else is told so. One that is slow or silent keeps its
  * place, of which there are few, and harms nobody: nothing here waits.
@@ -13,6 +15,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +40,7 @@ void launch_control_answer(struct launch_client *c, bool ok, const char *fmt, ..
 	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
 	va_end(args);
 	strcat(line, "\n");
+	launch_relay_end(c);
 	/* It fits into the socket; if not, the client has not read, and gets nothing. */
 	(void)send(c->fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(c->fd);
@@ -45,12 +49,22 @@ void launch_control_answer(struct launch_client *c, bool ok, const char *fmt, ..
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
+static void stop(struct launch_job *job, struct launch_client *c, const char *arguments)
+{
+	(void)arguments;
+	launch_control_answer(c, true, "%s", job->o.checkpoint_exit ?
+			      "the job is saved, if it can be, and ends" : "the job ends");
+	kill(getpid(), SIGTERM);
+}
+
+/* All others are node 0's. */
 static const struct word {
 	const char *name;
 	/** Answers at once, or sees to it that the client is answered later. */
 	void (*fn)(struct launch_job *job, struct launch_client *c, const char *arguments);
 } words[] = {
 	{ "resize", launch_resize },
+	{ "stop", stop },
 };
 
 static void obey(struct launch_job *job, struct launch_client *c)
@@ -64,28 +78,35 @@ static void obey(struct launch_job *job, struct launch_client *c)
 	size_t n = strcspn(word, " ");
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i].name) == n && !strncmp(words[i].name, word, n)) {
-			c->waits = true;
+			c->stage = LAUNCH_WAITS;
 			words[i].fn(job, c, word + n + (word[n] == ' '));
 			return;
 		}
-	launch_control_answer(c, false, "ckrun knows no word \"%.*s\"", (int)(n < 40 ? n : 40), word);
+	launch_relay_begin(c);
 }
 
 /* ---- clients -------------------------------------------------------------------------------- */
 
+void launch_control_hang_up(struct launch_client *c)
+{
+	launch_relay_end(c);
+	close(c->fd);
+	c->fd = -1;
+}
+
 static void hang_up(struct launch_job *job, struct launch_client *c)
 {
 	launch_resize_unheard(job, c);
-	close(c->fd);
-	c->fd = -1;
+	launch_control_hang_up(c);
 }
 
 /** Read until the end of the line. A client that has asked has nothing more to say, but may go. */
 static void read_client(struct launch_job *job, struct launch_client *c)
 {
 	char rest[LAUNCH_LINE];
-	char *to = c->waits ? rest : c->line + c->n;
-	ssize_t n = recv(c->fd, to, c->waits ? sizeof(rest) : sizeof(c->line) - c->n, MSG_DONTWAIT);
+	const bool says = c->stage == LAUNCH_SAYS;
+	char *to = says ? c->line + c->n : rest;
+	ssize_t n = recv(c->fd, to, says ? sizeof(c->line) - c->n : sizeof(rest), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -93,7 +114,7 @@ static void read_client(struct launch_job *job, struct launch_client *c)
 		hang_up(job, c);
 		return;
 	}
-	if (c->waits)
+	if (!says)
 		return;
 	c->n += (size_t)n;
 	char *end = memchr(c->line, '\n', c->n);
@@ -111,11 +132,11 @@ static void accept_client(struct launch_control *t)
 
 	for (int i = 0; i < LAUNCH_CLIENTS && fd >= 0; i++)
 		if (t->clients[i].fd < 0) {
-			t->clients[i] = (struct launch_client){ .fd = fd };
+			t->clients[i] = (struct launch_client){ .fd = fd, .node_fd = -1 };
 			return;
 		}
 	if (fd >= 0) {
-		struct launch_client late = { .fd = fd };
+		struct launch_client late = { .fd = fd, .node_fd = -1 };
 		launch_control_answer(&late, false, "too many ask at once; try again");
 	}
 }
@@ -127,7 +148,7 @@ void launch_control_start(struct launch_job *job)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	struct launch_control *t = &job->control;
 
-	t->fd = -1;
+	t->fd = t->node_fd = -1;
 	for (int i = 0; i < LAUNCH_CLIENTS; i++)
 		t->clients[i].fd = -1;
 	if (!job->folder[0] ||
@@ -156,7 +177,9 @@ void launch_control_stop(struct launch_job *job)
 			launch_control_answer(&t->clients[i], false, "the job has ended");
 	if (t->fd >= 0)
 		close(t->fd);
-	t->fd = -1;
+	if (t->node_fd >= 0)
+		close(t->node_fd);
+	t->fd = t->node_fd = -1;
 }
 
 void launch_control_poll(const struct launch_job *job, struct pollfd *p)
@@ -164,15 +187,25 @@ void launch_control_poll(const struct launch_job *job, struct pollfd *p)
 	const struct launch_control *t = &job->control;
 
 	p[0] = (struct pollfd){ .fd = t->fd, .events = POLLIN };
-	for (int i = 0; i < LAUNCH_CLIENTS; i++)
+	for (int i = 0; i < LAUNCH_CLIENTS; i++) {
 		p[1 + i] = (struct pollfd){ .fd = t->clients[i].fd, .events = POLLIN };
+		p[1 + LAUNCH_CLIENTS + i] = (struct pollfd){ .fd = -1 };
+		launch_relay_poll(&t->clients[i], &p[1 + i], &p[1 + LAUNCH_CLIENTS + i]);
+	}
 }
 
 void launch_control_serve(struct launch_job *job, const struct pollfd *p)
 {
-	for (int i = 0; i < LAUNCH_CLIENTS; i++)
-		if (p[1 + i].revents && job->control.clients[i].fd == p[1 + i].fd)
-			read_client(job, &job->control.clients[i]);
+	for (int i = 0; i < LAUNCH_CLIENTS; i++) {
+		struct launch_client *c = &job->control.clients[i];
+
+		if (c->fd < 0 || c->fd != p[1 + i].fd)
+			continue;
+		if (p[1 + i].revents && p[1 + i].events == POLLIN)
+			read_client(job, c);
+		if (c->fd >= 0 && c->stage == LAUNCH_RELAYS)
+			launch_relay_serve(c, &p[1 + i], &p[1 + LAUNCH_CLIENTS + i]);
+	}
 	if (p[0].revents)
 		accept_client(&job->control);
 }

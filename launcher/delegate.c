@@ -179,7 +179,7 @@ static void export_name(struct line *l, const char *name, size_t len)
 /** mpirun exports only its own variables to other hosts, unless it is told their names. */
 static void export_environment(struct line *l, const struct launch_options *o)
 {
-	static const char *const always[] = { "CK_PES", "UCX_LOG_FILE", "UCX_DEBUG_SIGNO" };
+	static const char *const always[] = { "CK_CONTROL", "CK_PES", "UCX_LOG_FILE", "UCX_DEBUG_SIGNO" };
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		export_name(l, always[i], strlen(always[i]));
@@ -410,8 +410,6 @@ static int place(struct request *r, struct launch_hosts *h)
 		return launch_wrong("on several hosts all nodes must have the same number of PEs: "
 			"-n %d is not a multiple of --ppn %d",
 				    r->o->n_pes, r->o->ppn);
-	if (r->o->progress)
-		return launch_wrong("--progress shows a job on one host; remove it, or add --local");
 	if (r->o->hung_ms)
 		return launch_wrong("--replace-hung watches the nodes of one host; remove it, or add --local");
 	if (h->n == 0)

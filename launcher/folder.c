@@ -12,6 +12,7 @@
  * nameless memory, and UCX is not opened; then the socket is all that is there.
  */
 #include "launch.h"
+#include "reach.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -51,11 +52,6 @@ static bool has_room(const char *place, double bytes)
 	struct statvfs fs;
 	return !statvfs(place, &fs) &&
 	       (double)fs.f_bavail * (double)fs.f_frsize >= bytes;
-}
-
-const char *launch_folder_place(int i)
-{
-	return i == 0 ? "/dev/shm" : i == 1 ? getenv("TMPDIR") : "/tmp";
 }
 
 /** Make the folder in the first writable directory with enough space; "" when there is none. */

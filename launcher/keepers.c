@@ -127,19 +127,26 @@ static void add_addresses(char *text, size_t cap, const struct ifaddrs *all, boo
 	}
 }
 
+void launch_addresses(char *text, size_t cap)
+{
+	struct ifaddrs *all = NULL;
+
+	if (getifaddrs(&all))
+		return;
+	add_addresses(text, cap, all, false);
+	add_addresses(text, cap, all, true);
+	freeifaddrs(all);
+}
+
 /** Tell a launcher's keepers where we are. In the child. */
 static void set_given(const struct launch_keepers *s, const char *host)
 {
 	char text[4096];
-	struct ifaddrs *all = NULL;
 
 	snprintf(text, sizeof(text), "%s %016llx%016llx %u %s", s->name + 1,
 		 (unsigned long long)s->key.k[0], (unsigned long long)s->key.k[1], s->port,
 		 host[0] ? host : "-");
-	if (!getifaddrs(&all)) {
-		add_addresses(text, sizeof(text), all, false);
-		add_addresses(text, sizeof(text), all, true);
-	}
+	launch_addresses(text, sizeof(text));
 	if (setenv(KEEPER_VARIABLE, text, true))
 		_exit(1);
 }

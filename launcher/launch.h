@@ -13,6 +13,7 @@
  *   pmi1_server.c  the PMI-1 words that the nodes say, and the answers
  *   kvs.c          what the nodes published
  *   progress.c     the line of --progress
+ *   far.c          the same line of a job on several hosts
  *   job.c          signals, deaths, and how the job ends
  *   replace.c      --replace: after a death all nodes start again
  *   again.c        the same on several hosts: the other launcher starts them again
@@ -23,8 +24,11 @@
  *   ask.c          asks PE 0 for a checkpoint
  *   leave.c        --checkpoint-exit: a signal saves the job and ends it
  *   control.c      the job's socket: what other processes may ask ckrun for
+ *   relay.c        what they ask node 0 for
+ *   links.c        node 0 of a job on several hosts
  *   resize.c       --resize: all nodes start again, another number of them
  *   call.c         the other end of that socket
+ *   reach.c        where that socket is (reach.h), also for ckctl
  *   ckrun.c        the stages and the poll loop
  *
  * A node and ckrun share only the node's environment, the words on its socket and its exit code;
@@ -250,16 +254,23 @@ struct launch_ask {
 	int64_t until;                 /* it must have been heard before */
 };
 
-enum { LAUNCH_CLIENTS = 8, LAUNCH_LINE = 256 };
+enum { LAUNCH_CLIENTS = 8, LAUNCH_LINE = 1024, LAUNCH_PIECE = 1 << 14 };
 
 /** The job's socket (control.c). */
 struct launch_control {
 	int fd;                        /* -1: there is none */
+	int node_fd;                   /* to node 0 on this host (relay.c); -1: none */
 	struct launch_client {
 		int fd;                /* -1: nobody */
-		bool waits;            /* has asked, and gets an answer */
+		/* WAITS: has asked, and gets an answer of ckrun's. The last two: of node 0's (relay.c). */
+		enum { LAUNCH_SAYS, LAUNCH_WAITS, LAUNCH_AWAITS_NODE, LAUNCH_RELAYS } stage;
 		size_t n;
 		char line[LAUNCH_LINE]; /* so far */
+		int node_fd;           /* to node 0; -1 */
+		int64_t until_ms;      /* of the stage; 0: no limit */
+		bool any;              /* node 0 has answered something */
+		char *piece;           /* of the answer, on its way; ours */
+		size_t n_piece, n_sent;
 	} clients[LAUNCH_CLIENTS];
 };
 
@@ -296,6 +307,7 @@ struct launch_job {
 	uint64_t saved_at_death;       /* the newest checkpoint then */
 	struct launch_ask ask;
 	struct launch_control control;
+	struct launch_links *links;    /* links.c's; NULL: none */
 	struct launch_resize resize;
 	struct pollfd *poll;           /* ckrun.c's: [n_poll] */
 	size_t n_poll;
@@ -337,10 +349,6 @@ void launch_exec_failed(struct launch_job *job);
 
 /* ---- folder.c ------------------------------------------------------------------------ */
 
-/** The directories in which the folder may be, in the order in which they are tried. Some may be
- * NULL. */
-enum { LAUNCH_PLACES = 3 };
-const char *launch_folder_place(int i);
 /** Make a folder for the job's socket and, if the nodes may need it, for UCX's files. Before the
  * nodes are started. */
 void launch_folder_make(struct launch_job *job);
@@ -354,7 +362,7 @@ void launch_folder_delete(const char *folder);
 /** Make the memory for the nodes' gauges, if --replace-hung needs them, or a progress line is
  * wanted and can be shown. */
 void launch_progress_start(struct launch_job *job);
-/** Its file descriptor, for the nodes; -1: there is none. */
+/** Its file descriptor, for the nodes; -1: they have none. */
 int launch_progress_fd(const struct launch_job *job);
 /** The gauges of all PEs. */
 const struct gauge *launch_progress_gauges(const struct launch_job *job);
@@ -369,6 +377,15 @@ void launch_progress_hide(struct launch_job *job);
 void launch_progress_anew(struct launch_job *job);
 /** For good. */
 void launch_progress_end(struct launch_job *job);
+
+/* ---- far.c -------------------------------------------------------------------------- */
+
+struct launch_far *launch_far_new(void);
+void launch_far_end(struct launch_far *f);
+/** In each turn. True: there is a new line, of a job that runs since then. *wait_ms: the time until
+ * the next call. */
+bool launch_far_turn(struct launch_job *job, struct launch_far *f, int64_t since_ms, char *line,
+		     size_t cap, int *wait_ms);
 
 /* ---- pmi1_server.c ------------------------------------------------------------------ */
 
@@ -421,12 +438,43 @@ bool launch_leave_code(const struct launch_job *job, int code);
 void launch_control_start(struct launch_job *job);
 /** The end of the job: who still waits is told so. */
 void launch_control_stop(struct launch_job *job);
-/** Its entries of the poll array, 1 + LAUNCH_CLIENTS of them; and what came of them. */
+/** Its entries of the poll array, LAUNCH_CONTROL_POLLS of them; and what came of them. */
+enum { LAUNCH_CONTROL_POLLS = 1 + 2 * LAUNCH_CLIENTS };
 void launch_control_poll(const struct launch_job *job, struct pollfd *p);
 void launch_control_serve(struct launch_job *job, const struct pollfd *p);
 /** Answer in one line, and hang up. Nothing if the client is gone (NULL). */
 void launch_control_answer(struct launch_client *c, bool ok, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+void launch_control_hang_up(struct launch_client *c);
+
+/* ---- relay.c ------------------------------------------------------------------------ */
+
+/** Node 0 is about to be started: its end of a new pair (cmi_link.h); -1: nobody can ask. */
+int launch_relay_pair(struct launch_job *job);
+/** The client's line is for node 0. */
+void launch_relay_begin(struct launch_client *c);
+void launch_relay_end(struct launch_client *c);
+/** What is awaited of it, besides the client's own entry of the poll array; and what came. */
+void launch_relay_poll(const struct launch_client *c, struct pollfd *client, struct pollfd *node);
+void launch_relay_serve(struct launch_client *c, const struct pollfd *client,
+			const struct pollfd *node);
+/** In each turn. Returns the time until the next call, at most timeout_ms (negative: no limit). */
+int launch_relay_turn(struct launch_job *job, int timeout_ms);
+
+/* ---- links.c ------------------------------------------------------------------------ */
+
+/** If the job is on several hosts and has a socket: listen for node 0. */
+void launch_links_start(struct launch_job *job);
+/** CK_CONTROL for its nodes, into text, which is returned. */
+char *launch_links_text(const struct launch_job *job, char *text, size_t cap);
+/** A connection to node 0, which nobody uses yet; -1: there is none. */
+int launch_links_take(const struct launch_job *job);
+/** As launch_relay_turn, launch_control_poll, launch_control_serve. */
+enum { LAUNCH_LINK_POLLS = 6 };
+int launch_links_turn(struct launch_job *job, int timeout_ms);
+void launch_links_poll(const struct launch_job *job, struct pollfd *p);
+void launch_links_serve(struct launch_job *job, const struct pollfd *p);
+void launch_links_end(struct launch_job *job);
 
 /* ---- resize.c ----------------------------------------------------------------------- */
 
@@ -527,6 +575,8 @@ struct keeper_choice;
 struct launch_keepers *launch_keepers_new(void);
 /** "@NAME": where the nodes of a host find its keeper. */
 const char *launch_keepers_name(const struct launch_keepers *s);
+/** Append this host's addresses, a blank before each; those that only it reaches last. */
+void launch_addresses(char *text, size_t cap);
 /** Have a keeper started on each host. False: the job is ended with a line; so below. */
 bool launch_keepers_start(struct launch_job *job);
 /** Hear what the keepers hand on. */

@@ -218,6 +218,7 @@ static int set_launcher(struct cursor *c, const char *value, const char **launch
 static bool is_ours(const char *name, size_t len)
 {
 	static const char *const ours[] = { "CK_PES", "CK_BIND", "CK_VERBOSE", "CK_UCX_DIR", "CK_IMAGES",
+					    "CK_CONTROL",
 					    "CK_CHECKPOINT_EXIT", "CK_NOTES" };
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		if (strlen(ours[i]) == len && !strncmp(ours[i], name, len))

@@ -6,7 +6,8 @@
  *
  * The line follows everything else that ckrun has written to its stderr. output.c removes it before
  * other text; it is drawn again when that text is written. If stderr is no terminal that can erase
- * a line, nothing is shown, and the nodes count nothing. --replace-hung (hung.c) reads the same
+ * a line, nothing is shown, and the nodes count nothing. Of a job on several hosts far.c makes the
+ * line. --replace-hung (hung.c) reads the same
  * memory, with a terminal or without.
  */
 #include "launch.h"
@@ -38,6 +39,7 @@ struct total {
 struct launch_progress {
 	int fd;
 	bool shown;               /* else only --replace-hung reads the gauges */
+	struct launch_far *far;   /* on several hosts; then there are no gauges, and fd is -1 */
 	struct gauge *gauges;     /* [n_pes]; the nodes write them */
 	int n_pes;
 	int64_t begun_ms, due_ms;
@@ -63,6 +65,13 @@ void launch_progress_start(struct launch_job *job)
 		return;
 	struct launch_progress *p = launch_must_have(calloc(1, sizeof(*p)), "the progress line");
 	p->shown = shown;
+	p->begun_ms = p->last.at_ms = launch_now_ms();
+	if (job->o.delegate) {
+		p->fd = -1;
+		p->far = launch_far_new();
+		job->progress = p;
+		return;
+	}
 	p->n_pes = job->o.n_pes;
 	p->page = job->images.page;
 	p->fd = memfd_create("ckrun-progress", MFD_CLOEXEC);
@@ -70,7 +79,6 @@ void launch_progress_start(struct launch_job *job)
 		launch_must_have(NULL, "the progress line");
 	p->gauges = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
 	launch_must_have(p->gauges == MAP_FAILED ? NULL : p->gauges, "the progress line");
-	p->begun_ms = p->last.at_ms = launch_now_ms();
 	p->due_ms = p->begun_ms + EVERY_MS;
 	job->progress = p;
 }
@@ -89,7 +97,7 @@ void launch_progress_forget(struct launch_job *job)
 {
 	struct launch_progress *p = job->progress;
 
-	if (!p)
+	if (!p || p->far)
 		return;
 	memset(p->gauges, 0, (size_t)p->n_pes * sizeof(struct gauge));
 	p->last = (struct total){ .at_ms = launch_now_ms() };
@@ -238,11 +246,23 @@ static size_t columns(int fd)
 	return n - 1;
 }
 
+static int far_turn(struct launch_job *job, struct launch_progress *p, int timeout_ms)
+{
+	int wait_ms;
+	const bool is_new = launch_far_turn(job, p->far, p->begun_ms, p->line, sizeof(p->line), &wait_ms);
+
+	if (p->line[0] && (is_new || !job->err->line))
+		launch_sink_line(job->err, p->line, columns(job->err->fd));
+	return timeout_ms >= 0 && timeout_ms < wait_ms ? timeout_ms : wait_ms;
+}
+
 int launch_progress_turn(struct launch_job *job, int timeout_ms)
 {
 	struct launch_progress *p = job->progress;
 	if (!p || !p->shown)
 		return timeout_ms;
+	if (p->far)
+		return far_turn(job, p, timeout_ms);
 	int64_t now = launch_now_ms();
 	bool due = now >= p->due_ms;
 	if (due) {
@@ -280,6 +300,12 @@ void launch_progress_end(struct launch_job *job)
 	if (!p)
 		return;
 	launch_sink_no_line(job->err);
+	if (p->far) {
+		launch_far_end(p->far);
+		free(p);
+		job->progress = NULL;
+		return;
+	}
 	munmap(p->gauges, (size_t)p->n_pes * sizeof(struct gauge));
 	close(p->fd);
 	free(p);

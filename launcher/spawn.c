@@ -8,6 +8,7 @@
  * only one group.
  */
 #include "launch.h"
+#include "../runtime/machine/base/cmi_link.h"
 #include "../runtime/machine/tools/cmi_space.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ extern char **environ;
 
 enum {
 	FDS_PER_NODE = 3,        /* its socket and two pipes */
-	FDS_OF_OURS = 32,
+	FDS_OF_OURS = 64,
 	BYTES_PER_NODE = 500000, /* used by a process before it does anything */
 };
 
@@ -36,6 +37,7 @@ struct exec_report {
 /** The node's ends, which the parent has open only around the fork. */
 struct child_fds {
 	int pmi, out, err;
+	int control;             /* -1: none */
 };
 
 void launch_open_std_fds(void)
@@ -53,7 +55,7 @@ void launch_open_std_fds(void)
 static void scrub_environment(void)
 {
 	static const char *const prefixes[] = { "PMI_", "PMIX_", "CK_PES=", "CK_GAUGES=", "CK_UCX_DIR=",
-						"CK_IMAGES=" };
+						"CK_IMAGES=", "CK_CONTROL=" };
 	static const char settings[] = "PMIX_MCA_"; /* the user's, for mpirun and srun */
 	char **to = environ;
 	for (char **from = environ; *from; from++) {
@@ -92,6 +94,15 @@ void launch_set_size(const struct launch_job *job)
 	set_variable("PMI_SIZE", number, true);
 }
 
+/** On several hosts node 0 calls ckrun. */
+static void set_links(const struct launch_job *job)
+{
+	char text[1700];
+
+	if (job->links)
+		set_variable("CK_CONTROL", launch_links_text(job, text, sizeof(text)), true);
+}
+
 /** Set what is the same for all nodes; once, before the forks. A launcher that we call forwards
  * it. */
 static void set_job_environment(const struct launch_job *job)
@@ -107,6 +118,7 @@ static void set_job_environment(const struct launch_job *job)
 	/* UCX takes SIGHUP to print more; then a node would not end with its terminal. */
 	set_variable("UCX_DEBUG_SIGNO", "0", false);
 	if (job->o.delegate) {
+		set_links(job);
 		snprintf(number, sizeof(number), "%d", job->o.ppn);
 		set_variable("CK_PES", number, true);
 		if (launch_again_keepers(&job->o))
@@ -148,6 +160,15 @@ static void pass_images(const struct launch_job *job)
 		set_variable("CK_IMAGES", image_memory_text(&job->images, text, sizeof(text)), true);
 }
 
+static void pass_control(int fd)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), CMI_LINK_PAIR "%d", fd);
+	set_variable("CK_CONTROL", text, true);
+	fcntl(fd, F_SETFD, 0);
+}
+
 _Noreturn static void run_child(const struct launch_job *job, const struct launch_node *n,
 				const struct child_fds *fds, int exec_fd, pid_t launcher)
 {
@@ -170,12 +191,14 @@ _Noreturn static void run_child(const struct launch_job *job, const struct launc
 		set_number("PMI_RANK", n->rank);
 		set_number("CK_PES", n->n_pes);
 	}
-	if (job->progress) {
+	if (launch_progress_fd(job) >= 0) {
 		fcntl(launch_progress_fd(job), F_SETFD, 0);
 		set_number("CK_GAUGES", launch_progress_fd(job));
 	}
 	if (job->images.page)
 		pass_images(job);
+	if (fds->control >= 0)
+		pass_control(fds->control);
 	launch_spawn_restore(job);
 
 	execvp(job->o.argv[0], job->o.argv);
@@ -200,7 +223,7 @@ static int open_output(struct launch_stream *s, int *child_fd_p)
 
 static void close_child_fds(struct child_fds *fds)
 {
-	int all[] = { fds->pmi, fds->out, fds->err };
+	int all[] = { fds->pmi, fds->out, fds->err, fds->control };
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] >= 0)
 			close(all[i]);
@@ -210,7 +233,7 @@ static void close_child_fds(struct child_fds *fds)
 static int open_node_fds(struct launch_node *n, struct child_fds *fds)
 {
 	int pair[2];
-	*fds = (struct child_fds){ -1, -1, -1 };
+	*fds = (struct child_fds){ -1, -1, -1, -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -1;
 	n->pmi_fd = pair[0];
@@ -225,6 +248,8 @@ static int spawn_node(struct launch_job *job, struct launch_node *n, int exec_fd
 	struct child_fds fds;
 	pid_t launcher = getpid();
 	int rc = open_node_fds(n, &fds);
+	if (!rc && n->rank == 0 && !job->o.delegate)
+		fds.control = launch_relay_pair(job);
 	if (!rc) {
 		n->pid = fork();
 		if (n->pid == 0)

@@ -68,6 +68,7 @@ traces() {
 }
 step "cktrace" traces
 step "ckpt" ckpt --help
+step "ckctl" ckctl --help
 step "make again" again
 stale() { sleep 0.1; touch hello.ci && make | grep -c -E '^.*ckci ' | grep -x 1 && ! make -q hello.def.h 2>&1 | grep .; }
 step "one run of ckci after a change" stale

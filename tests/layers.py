@@ -44,7 +44,7 @@ LAYERS = {
 # layer's folder itself are above all its rooms.
 ROOMS = {
     'runtime/machine': ['tools', 'base', 'boot', 'boot/pmi1', 'boot/pmix', 'start', 'shm', 'alive', 'alive/hosts', 'filter', 'ucx', 'local'],
-    'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch'],
+    'runtime/scheduler': ['base', 'memory', 'queue', 'route', 'thread', 'loop', 'trace', 'count', 'watch', 'steer'],
     'runtime/direct': ['core', 'ends', 'transfer'],
     'runtime/strategies': ['loads'],
     'runtime/chare': ['core/tables', 'core/objects', 'core', 'params', 'params/element', 'call', 'wait', 'wait/rounds', 'wait/along',
@@ -78,8 +78,9 @@ INCLUDES = {
     'runtime/direct*': SCHEDULER,
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],
-    'launcher': [*IMAGE, 'launcher/keeper/*', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
+    'launcher': [*IMAGE, 'launcher/keeper/*', 'job-control/ckctl.h', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_link.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
     'launcher/keeper': [*IMAGE, 'launcher/launch.h', 'abstract.h', 'cmi_mac.h'],
+    'job-control': ['launcher/reach.h'],
     'trace-reader': ['trace_format.h', 'one_line.h'],
     'image-reader': ['image_*.h', 'one_line.h'],
     'examples': ['ck.h'],
@@ -123,7 +124,7 @@ ONLY = {
 }
 
 MAKEFILES = ['Makefile', 'tests/rules.mk']
-FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'examples', 'bench', 'tests']
+FOLDERS = ['runtime', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'job-control', 'examples', 'bench', 'tests']
 
 
 def layer_of(folder):

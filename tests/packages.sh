@@ -79,7 +79,7 @@ unpacked_hello() {
 step "dpkg -x" unpack
 step "hello, against what was unpacked" eval '(unpacked_hello)'
 hardened() { # the library and the programs
-	for f in "$lib"/libchard.so.0 usr/bin/{ckci,ckrun,cktrace,ckpt}; do
+	for f in "$lib"/libchard.so.0 usr/bin/{ckci,ckrun,cktrace,ckpt,ckctl}; do
 		readelf -dlW "$root/$f" >"$tmp/elf"
 		if ! grep -q GNU_RELRO "$tmp/elf" || ! grep -q 'BIND_NOW' "$tmp/elf"; then
 			echo "$f"

@@ -11,7 +11,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL CC LD AR OBJCOPY PKG_CONFIG CFLAGS CPPFLAGS LDF
 
 . tests/steps.sh
 # All but what this test makes anew. What is linked seven times has no use for the debugger's tables, three quarters of it.
-mkdir "$tmp/base" && cp -a "$B"/{runtime,ci-compiler,launcher,trace-reader,image-reader,bin} "$tmp/base" &&
+mkdir "$tmp/base" && cp -a "$B"/{runtime,ci-compiler,launcher,trace-reader,image-reader,job-control,bin} "$tmp/base" &&
 	find "$tmp/base" -name '*.o' -exec strip -g -p {} + &&
 	rm "$tmp"/base/bin/ckrun "$tmp"/base/runtime/machine/base/say.o "$tmp"/base/runtime/chare/reduce/reducers.o || exit 1
 fresh() {

@@ -49,7 +49,7 @@ TABLES = ['runtime/main.c', 'runtime/machine/machine.c', 'runtime/scheduler/laye
 UNIT_SECONDS = 240  # they take 3 s at most; CI runs them beside others, with the lowest priority
 # What a setting takes over from the build of the whole library, but for what is made of the tables.
 SHARED = ('.o', '.decl.h', '.def.h')
-SHARED_FOLDERS = ['runtime', 'tests', 'examples', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'bin']
+SHARED_FOLDERS = ['runtime', 'tests', 'examples', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader', 'job-control', 'bin']
 # By this word the linker names the room (runtime/left_out.awk).
 NAMES_ROOM = 'chard_has_been_built_without_the_room_'
 PUBLIC = '(Ck|Csd|Cth|Cmi|Ccd|pup_)'

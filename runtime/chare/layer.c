@@ -183,6 +183,7 @@ const struct csd_layer chare_layer = {
 	.node_stop = ck_node_stop,
 	.describe = ck_describe_waits,
 	.forked = ck_forked,
+	.obey = parts_obey,
 	.up = {
 		.describe = ck_describe,
 		.describe_fully = ck_describe_fully,

@@ -29,6 +29,7 @@ extern "C" {
 
 struct cmi;      /* one node's machine */
 struct cmi_pe;   /* one PE's wire */
+struct cmi_dial; /* base/cmi_dial.h */
 
 enum { CMI_KEY_MAX = 88, CMI_ADDR_MAX = 1024 };
 
@@ -229,6 +230,20 @@ void cmi_show(const struct cmi_pe *w, const void *p);
 /** What `pe` shows, here; NULL: nothing yet, or its memory is not mapped here. */
 void *cmi_shown(const struct cmi_pe *w, int pe);
 
+/** The dial of a PE; NULL: it is on another host, or its memory is not mapped here. Any
+ * thread, when the job is known. */
+struct cmi_dial *cmi_dial(const struct cmi *m, int pe);
+/** Somebody looks until then (CLOCK_MONOTONIC): PEs count, and other hosts are asked what is seen
+ * there. They answer later, or not at all. One thread at a time. */
+void cmi_look(struct cmi *m, uint64_t until_ns);
+/** Bytes of what is seen of the host of this node (alive/seen.h). */
+size_t cmi_seen_bytes(const struct cmi *m, int node);
+/** The last that was seen there; `to` has room for it. Returns when that was, by our clock; 0:
+ * nothing yet. As cmi_look. */
+uint64_t cmi_seen(struct cmi *m, int node, char *to);
+/** The name of the host of this node, until cmi_close. */
+const char *cmi_host_name(const struct cmi *m, int node);
+
 /** Called by the PE now and then: unbind it from a core that other programs use for much of the
  * time (bind.c). False: there is nothing more to check. */
 bool cmi_look_at_core(struct cmi_pe *w, uint64_t now_ns);
@@ -348,6 +363,10 @@ bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, cons
 /** End the whole job now: print the line `why` and, if requested, a back-trace of the caller, tell
  * the launcher, _exit(code). Any thread. m is NULL before cmi_open. */
 __attribute__((noreturn)) void cmi_abort(struct cmi *m, int code, bool backtrace, const char *why);
+
+/** Any end of this process but SIGKILL and the like removes this file. Main thread, once; the text
+ * is copied. A caller that ends in good order removes it itself. */
+void cmi_remove_at_end(struct cmi *m, const char *path);
 
 /** What the layer above knows about this process. */
 struct cmi_watcher {

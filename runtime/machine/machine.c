@@ -24,12 +24,15 @@
 #include "start/loop_net.h"
 #include "machine_int.h"
 #include "rooms.gen.h"
+#include "start/host_names.h"
 #include "start/meet.h"
 #include "shm/near.h"
 #include "alive/host_watch.h"
 #include "alive/process.h"
+#include "alive/seen.h"
 #include "base/say.h"
 #include "shm/share.h"
+#include "tools/clock.h"
 #include "local/wake.h"
 
 /* ---- opening ---------------------------------------------------------------------- */
@@ -406,6 +409,39 @@ uint64_t cmi_shared_name(const struct cmi_pe *w, const void *p, size_t bytes)
 void *cmi_shared_at(const struct cmi_pe *w, int pe, uint64_t name)
 {
 	return share_at(w->m->share, w->m->job.node_of[pe], name);
+}
+
+struct cmi_dial *cmi_dial(const struct cmi *m, int pe)
+{
+	return share_dial(m, pe);
+}
+
+void cmi_look(struct cmi *m, uint64_t until_ns)
+{
+	seen_want(m, until_ns);
+	HOST_WATCHES(m, look, m);
+}
+
+size_t cmi_seen_bytes(const struct cmi *m, int node)
+{
+	return seen_bytes(m, node);
+}
+
+uint64_t cmi_seen(struct cmi *m, int node, char *to)
+{
+	if (m->job.host_id[node] == m->job.host_id[m->job.node]) {
+		seen_here(m, to);
+		return machine_now_ns();
+	}
+	for (const struct host_watch *const *hw = m->host_watches; *hw; hw++)
+		if ((*hw)->seen)
+			return (*hw)->seen(m, node, to);
+	return 0;
+}
+
+const char *cmi_host_name(const struct cmi *m, int node)
+{
+	return host_name(m, node);
 }
 
 void cmi_show(const struct cmi_pe *w, const void *p)

@@ -149,6 +149,7 @@ struct cmi {
 	 * and no data depends on it. */
 	atomic_int *frames;       /* of all nodes of the host, share_head; NULL: they share no memory */
 	atomic_int ender;
+	char at_end[108];         /* a file that end_job removes; "": none */
 };
 
 /** Whether there are nodes on other hosts; the same on all nodes. The job is known. */

@@ -3,6 +3,7 @@
  * upcalls that they answer. */
 #include "layers.h"
 #include "rooms.gen.h"
+#include "steer/steer.h"
 #include "watch/watch.h"
 
 /* The scheduler's own, of rooms.list; then NULL, since all of them may be left out. */

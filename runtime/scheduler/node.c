@@ -125,6 +125,7 @@ static void pe_know_job(struct pe *pe)
 		msgq_set_random(&pe->queue, msgq_random_create(pe->node, pe->id, pe->id));
 	if (pe->id == 0)
 		msgq_random_print();
+	pe->dial = cmi_dial(pe->node->machine, pe->id);
 	pe->network = pe->listens_far = cmi_has_network(pe->wire);
 	pe->idle.oversubscribed = job->pes_on_host > job->cores_on_host;
 	pe->idle.patience = idle_patience(job);

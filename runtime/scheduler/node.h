@@ -23,7 +23,7 @@
 
 /* ---- layers and start-up -------------------------------------------------------------- */
 
-enum { CSD_RUNNING_WORDS = 5, CSD_SWAP_WATCHES = 4, CSD_SLOTS = 4, CSD_LAYERS = 8 };
+enum { CSD_RUNNING_WORDS = 5, CSD_SWAP_WATCHES = 4, CSD_SLOTS = 4, CSD_LAYERS = 9 };
 
 /** A piece of memory. */
 struct csd_piece {
@@ -71,6 +71,16 @@ struct csd_upcalls {
 	bool (*word_in_use)(const struct cmi_msg *m);
 };
 
+/** What somebody outside the job asks for. */
+struct csd_order {
+	const char *word, *arguments;      /* valid until `obey` returns; arguments may be "" */
+	uint64_t id;                       /* for the answer */
+};
+
+/** Answer an order: `ok`, or why not. PE 0. */
+void csd_answer(struct pe *pe, uint64_t id, bool ok, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /** A layer above. The starts are called in the order of the configuration's table, the stops in
  * reverse. Members may be NULL. */
 struct csd_layer {
@@ -109,6 +119,9 @@ struct csd_layer {
 	/** In a forked child (loop/child.c), on its only thread, which was that of this PE: what the child
 	 * calls must not take it for one. */
 	void (*forked)(struct pe *pe);
+	/** PE 0: somebody outside asks for something (steer/). False: the layer does not know the word.
+	 * Else it answers once, now or later, by csd_answer. */
+	bool (*obey)(struct pe *pe, const struct csd_order *o);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;
@@ -322,6 +335,15 @@ struct node {
 		int n;
 	} swaps;
 	atomic_int exit_code;              /* first non-zero wins; relaxed, read after join */
+	/* What csd_answer calls, and steer/'s own; NULL: nobody can ask. */
+	void (*answer)(struct node *node, uint64_t id, bool ok, const char *text);
+	struct steer *steer;
+	struct csd_saved {                 /* the last complete checkpoint, by PE 0 (a layer's) */
+		/* Written last, with release, and read first, with acquire: the others are of this one or of a
+		 * newer one. They are relaxed. */
+		_Atomic uint64_t sequence;     /* 0: none */
+		_Atomic uint64_t bytes, took_ns, at_ns;
+	} saved;
 	const struct csd_count *count;     /* what counts (counted.h); NULL: nothing does */
 	struct csd_counting *counting;     /* counted.c's; NULL: without CK_STATS and ckrun --progress */
 	struct csd_start *start;           /* private to node.c */

@@ -73,6 +73,7 @@ struct csd_room {
 
 /* ---- the PE ---------------------------------------------------------------------------- */
 
+struct cmi_dial;
 struct csd_timers;
 struct csd_hold;
 struct csd_hooks;
@@ -141,13 +142,21 @@ struct pe {
 					    * network */
 		uint32_t unlooked;         /* passes with work since that was last polled */
 		bool oversubscribed;
-		uint64_t look_ns;          /* when to check next whether this PE has its core for itself */
+		uint64_t look_ns;          /* when to check next whether this PE has its core for itself, and
+					    * whether somebody looks at its dial */
+		bool core_known;           /* the first need not be checked any more */
 		bool flagged;              /* the loop ends when a flag is set, perhaps by another thread */
 		/* When the clock was read last, and in which pass. Relaxed: other threads only compare the time
 		 * with now (watch_term.c). */
 		_Atomic uint64_t seen_ns;
 		uint64_t seen_passes;
 	} idle;
+	struct cmi_dial *dial;             /* what others see of this PE, with other writers, too */
+	struct csd_dialled {               /* dial.c's */
+		bool counts;               /* the same as in *dial */
+		int hooks[2];
+		uint64_t shown_ns;
+	} dialled;
 
 	/* Written by any PE of the node. Two lines, because processors fetch them in pairs. */
 	_Alignas(2 * CSD_CACHE_LINE) struct msg_stack inbox;

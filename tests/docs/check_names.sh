@@ -22,7 +22,7 @@
 # shellcheck disable=SC2016 # backquotes are the documents'
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-SRC="runtime ci-compiler launcher trace-reader image-reader examples tests bench packaging Makefile chard.mk chard.pc.in"
+SRC="runtime ci-compiler launcher trace-reader image-reader job-control examples tests bench packaging Makefile chard.mk chard.pc.in"
 GUIDE=docs/GUIDE.md
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT INT TERM

@@ -177,7 +177,6 @@ bad "--local contradicts --hosts" --local --hosts a
 bad "--launcher needs srun, hydra or mpirun, not 'ssh'" --launcher ssh --hosts a
 bad "--launcher hydra needs hosts" --launcher hydra
 bad "on several hosts all nodes must have the same number of PEs: -n 5 is not a multiple of --ppn 2" --hosts a,b -n 5 --ppn 2
-bad "--progress shows a job on one host" --hosts a,b -n 2 --progress
 bad "--checkpoint-exit needs --launcher srun or mpirun: SIGUSR2 ends mpiexec.hydra" --hosts a,b --checkpoint-exit --restart-if-any ck
 bad "3 nodes of 4 PEs do not fit: the 2 hosts have slots for 2" --hosts a:7,b:4 -n 12 --ppn 4
 bad "--env needs NAME=VALUE or NAME, not '=x'" --env =x

@@ -71,10 +71,10 @@ END
 }
 said() { rc=0; [ "$(say "$1")" = "$2" ]; }
 fact "another version" said 'chard 2 resize 4\n' 'no ckrun expects "chard 1 WORD"'
-fact "another word" said 'chard 1 fly 4\n' 'no ckrun knows no word "fly"'
+fact "another word" said 'chard 1 fly 4\n' 'no this job knows no word "fly"'
 fact "no number" said 'chard 1 resize\n' 'no resize needs a number of PEs'
 fact "a number with something behind it" said 'chard 1 resize 4x\n' 'no resize needs a number of PEs'
-fact "a line that is too long" said "$(printf 'x%.0s' $(seq 256))" 'no the line is too long'
+fact "a line that is too long" said "$(printf 'x%.0s' $(seq 1024))" 'no the line is too long'
 rc=$(python3 - "$socket" <<'END'
 import socket, sys
 mute = [socket.socket(socket.AF_UNIX) for _ in range(8)]

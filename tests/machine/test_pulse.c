@@ -55,8 +55,14 @@ static bool hears(struct pair *p, bool quiet, struct pulse_packet *q, struct pul
 {
 	struct pollfd fd = {.fd = p->net[1].at[0].fd, .events = POLLIN};
 
+	struct pulse_wire wire;
+	size_t more;
+
 	poll(&fd, 1, quiet ? 50 : 1000);
-	return pulse_net_receive(&p->net[1], 0, q, from);
+	if (!pulse_net_receive(&p->net[1], 0, &wire, &more, from))
+		return false;
+	*q = wire.head;
+	return true;
 }
 
 static void a_signed_packet_arrives_and_its_answer_finds_back(void **state)

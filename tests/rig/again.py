@@ -83,6 +83,12 @@ class Job:
                 '--timeout', '100', *(options or (() if memory else ('--restart-if-any', site.dir))), *self.program],
             stdout=self.out, stderr=subprocess.STDOUT, env=site.environment(launcher) | env)
 
+    control = None
+
+    def ckrun(self):
+        """Its process: the child that the rig's own shell has become, or has."""
+        return next((pid for pid in self.hosts.processes(1) if name_of(pid) == 'ckrun'), None)
+
     def text(self):
         with open(self.out.name, encoding='utf-8', errors='replace') as file:
             return file.read()
@@ -548,7 +554,43 @@ def memory_twice(site, launcher):
     goes_on_elsewhere(job, 4, times=2)
 
 
-TRIALS = [memory_kills, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
+def ask(job, *words):
+    """The answer to ckctl's words, asked on ckrun's host; or of node 0 there. None: no."""
+    ckctl, name = f'{job.site.options.build}/bin/ckctl', job.control or str(job.ckrun())
+    done = job.hosts.run(1, [ckctl, name, *words], text=True, capture_output=True, timeout=PATIENCE_S)
+    return done.stdout if done.returncode == 0 else None
+
+
+def seen_by(job, n_pes, epoch):
+    """A whole status, in which all PEs are seen."""
+    for _ in range(50):
+        text = ask(job, 'status') or ''
+        if text.endswith('\nend\n') and re.search(rf'^job .* seen_pes={n_pes} .* epoch={epoch} ', text):
+            return text
+    raise Failed(f'{n_pes} PEs in epoch {epoch} were not seen, but {text!r}')
+
+
+def asked(site, launcher):
+    """A job is seen and steered, also after a death; PE 3, on the other host, computes for long."""
+    words = (f'{site.options.build}/tests/programs/steered', '20')
+    job = Job(site, launcher, words, replace=1, options=('--restart-if-any', site.dir))
+    yield job
+    job.await_(lambda: len(job.nodes()) == 4 and job.ckrun(), 'all nodes')
+    text = seen_by(job, 4, 0)
+    require(re.search(r'^job hosts=2 nodes=4 ', text), text)
+    require(re.search(r'^pe id=3 node=3 state=busy state_s=\S+ busy=1.000 ', text, re.M), text)
+    require(re.search(r'^host id=1 name=h2 nodes=2 pes=2 seen_s=[0-9.]+ ', text, re.M), text)
+    require((ask(job, 'metrics') or '').endswith('# EOF\n'), 'no metrics')
+    require('PE 3' in (ask(job, 'report') or ''), 'no report')
+    require(ask(job, 'resize', '2') is None, 'it was resized')
+    os.kill(next(iter(job.nodes(2))), signal.SIGKILL)
+    job.await_(lambda: job.count(AGAIN) == 1, 'the second start')
+    seen_by(job, 4, 0)
+    require(ask(job, 'stop') == 'the job ends\n', 'it is not told to end')
+    job.ends((143,), AGAIN, '^ckrun: got signal 15')
+
+
+TRIALS = [asked, memory_kills, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
 # Each has hosts of its own: launchers remember a host that was lost.
 LOSSES = [spare, no_spare, memory_spare, memory_room, memory_first, memory_twice]
 

@@ -132,8 +132,9 @@ static void step_begins(struct pe *pe, struct sync_coll *s)
 	balance_count(pe, COUNT_STEPS, 1);
 }
 
-static void sync_ends(struct pe *pe, struct sync_coll *s)
+static void sync_ends(struct pe *pe, const struct collection *c, struct sync_coll *s)
 {
+	double seconds;
 	uint64_t ticks;
 
 	balance_count(pe, COUNT_SYNCS, 1);
@@ -141,7 +142,9 @@ static void sync_ends(struct pe *pe, struct sync_coll *s)
 		return;
 	ticks = cmi_ticks(balance_of(pe->node)->counter) - s->began;
 	balance_count(pe, COUNT_TIME, ticks);
-	auto_took(&s->choice, (double)ticks * meter_seconds_per_tick(pe));
+	seconds = (double)ticks * meter_seconds_per_tick(pe);
+	auto_took(&s->choice, seconds);
+	order_step_over(pe, c, seconds);
 	s->began = 0;
 }
 
@@ -200,10 +203,11 @@ static void go_on(struct pe *pe, struct collection *c, const struct sync_sums *a
 	/* Elements are where a map has put them, on PEs that were not there: a strategy is not asked
 	 * whether that is good enough. CK_LB=auto sees what a step would gain. */
 	const bool anew = sync_of(c)->anew && balances && !b->automatic;
+	const bool asked = balances && order_wants_step(pe, &sync_of(c)->choice);
 	const bool looks = balances && choose_looks(b, &sync_of(c)->choice, sync_of(c)->round);
 
 	sync_of(c)->anew = false;
-	if (anew || (looks && choose_step(b, &sync_of(c)->choice, all, m->n_arrays == 1))) {
+	if (anew || asked || (looks && choose_step(b, &sync_of(c)->choice, all, m->n_arrays == 1))) {
 		step_begins(pe, sync_of(c));
 		step_start(pe, c, all->alone);
 	} else {
@@ -429,7 +433,7 @@ static void resume_all(struct pe *pe, struct collection *c, enum measuring how)
 		past_learn(&s->background, sync_background(m.busy, m.elements));
 	s->round++;
 	if (pe->id == 0)
-		sync_ends(pe, s);
+		sync_ends(pe, c, s);
 	s->have_before = s->idle = s->poked = false;
 	open_wave(s, 0);
 	meter_skip(pe);

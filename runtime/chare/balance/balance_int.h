@@ -10,7 +10,8 @@
 
 /* ---- on a node ------------------------------------------------------------------------------- */
 
-/** Constant once the loops run. */
+/** Constant once the loops run, but for what PE 0 changes when it is asked to (balance_orders.c):
+ * name and counter apart, other PEs read only the strategy's wants, at their start. */
 struct balance_node {
 	const char *name;         /* CK_LB; NULL: off */
 	bool automatic;           /* CK_LB=auto */
@@ -25,6 +26,7 @@ struct balance_node {
 				   * balanced */
 	bool counter;             /* cmi_ticks */
 	int counts;               /* CK_STATS: the first of the numbers COUNT_* */
+	uint64_t order;           /* PE 0: "balance now", to be answered; 0: nobody asks */
 };
 
 /** The numbers for CK_STATS. Syncs and steps are PE 0's; a move is its last PE's. */
@@ -222,6 +224,15 @@ enum measuring choose_measuring(const struct choice *ch, bool looked);
  * extents. Returns the result of lb_strategy_run; *st_p is the strategy used. */
 int choose_answer(const struct node *node, struct choice *ch, const CkLBStats *s, bool extents,
 		  int32_t *to, size_t *which_p, const struct lb_strategy **st_p);
+
+/* ---- balance_orders.c ------------------------------------------------------------------------ */
+
+/** As ck_part.obey. */
+bool balance_obey(struct pe *pe, const struct csd_order *o);
+/** PE 0, before choose_looks: whether this sync must have a step, since somebody asks for one. */
+bool order_wants_step(struct pe *pe, struct choice *ch);
+/** PE 0: a step is over. */
+void order_step_over(struct pe *pe, const struct collection *c, double seconds);
 
 /* ---- auto.c ---------------------------------------------------------------------------------- */
 

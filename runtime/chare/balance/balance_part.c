@@ -112,6 +112,7 @@ const struct ck_part balance_part = {
 		.fini = balance_coll_fini,
 	},
 	.describe = syncs_describe,
+	.obey = balance_obey,
 	.node_start = balance_node_start,
 	.pe_start = measure_pe_start,
 	.save = { .refuse = syncs_refuse, .clear = elem_save },

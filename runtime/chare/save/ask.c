@@ -164,6 +164,11 @@ static void note_saved(struct pe *pe)
 
 	if (t)
 		image_talk_saved(t, &saved);
+	/* See struct csd_saved. */
+	atomic_store_explicit(&pe->node->saved.bytes, saved.bytes, memory_order_relaxed);
+	atomic_store_explicit(&pe->node->saved.took_ns, saved.took_ns, memory_order_relaxed);
+	atomic_store_explicit(&pe->node->saved.at_ns, saved.at_ns, memory_order_relaxed);
+	atomic_store_explicit(&pe->node->saved.sequence, saved.sequence, memory_order_release);
 }
 
 void save_over(struct pe *pe, int status)

@@ -60,6 +60,7 @@ struct save_ask {
 struct save_then {
 	bool leaves;          /* the job ends */
 	uint64_t asked;       /* the launcher gets an answer (image_talk.h); 0: it does not wait for one */
+	uint64_t order;       /* so does whoever gave this order (csd_order) */
 };
 
 /** A request that waits for its checkpoint, on PE 0. */
@@ -96,6 +97,7 @@ struct save_pe {
 	uint64_t rest_ns;     /* when the job came to rest for it */
 	uint64_t told_ns;     /* the last SIGUSR2; 0: none */
 	int status;           /* of the one that is given up */
+	char why[IMAGE_ANSWER]; /* why the checkpoint under way comes to nothing; "": not known here */
 	CkCallback *asked;    /* ours: [n_asked]; who asked for the checkpoint that the job starts from */
 	size_t n_asked;
 	CkCallback *thens;    /* ours: fired when the PEs have thawed */
@@ -190,6 +192,12 @@ void signal_answer(struct pe *pe, uint64_t asked, int status);
 bool signal_stays(struct pe *pe);
 /** The wish has been served. */
 void signal_served(struct pe *pe, const struct save_wish *w, int status);
+
+/* save_orders.c */
+/** As ck_part.obey. */
+bool save_obey(struct pe *pe, const struct csd_order *o);
+/** PE 0: an order's checkpoint is over. */
+void order_answer(struct pe *pe, const struct save_wish *w, int status);
 
 /* freeze.c */
 void freeze_arrived(struct pe *pe, struct cmi_msg *m);

@@ -37,7 +37,7 @@ static void wish(struct pe *pe, const char *dir, bool leaves, uint64_t asked)
 {
 	const CkCallback nobody = callback_make(CB_IGNORE);
 
-	save_wish(pe, dir, &nobody, (struct save_then){ leaves, asked });
+	save_wish(pe, dir, &nobody, (struct save_then){ .leaves = leaves, .asked = asked });
 }
 
 void signal_told(struct pe *pe)
@@ -78,6 +78,7 @@ void signal_why(struct pe *pe, const char *why)
 {
 	struct image_talk *t = save_talk(pe->node);
 
+	snprintf(save_of(pe)->why, sizeof save_of(pe)->why, "%s", why);
 	if (t)
 		snprintf(t->why, sizeof t->why, "%s", why);
 }
@@ -135,6 +136,8 @@ void signal_served(struct pe *pe, const struct save_wish *w, int status)
 {
 	if (w->then.leaves && status == CK_CHECKPOINT_SUCCESS)
 		leave(pe, w);
+	if (w->then.order)
+		order_answer(pe, w, status);
 	if (w->then.asked)
 		signal_answer(pe, w->then.asked, status);
 	else if (w->then.leaves && status != CK_CHECKPOINT_SUCCESS)

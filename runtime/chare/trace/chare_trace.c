@@ -200,6 +200,57 @@ void CkTraceOff(void)
 	pe->trace->on = false;
 }
 
+/* ---- "trace on" and "trace off" of somebody outside the job ---------------------------------- */
+
+enum { H_SWITCH };
+
+struct switch_msg {
+	struct cmi_msg head;
+	uint64_t on;
+};
+
+static void switch_here(struct pe *pe, bool on)
+{
+	for (int i = 0; i < csd_tree_n_children(pe, 0); i++) {
+		struct switch_msg *m = ck_msg_new(pe, PART_TRACE, H_SWITCH,
+						  CMI_F_SYSTEM | CMI_F_EXPEDITED, sizeof *m);
+
+		m->on = on;
+		csd_send_now(pe, csd_tree_child(pe, 0, i), &m->head);
+	}
+	(on ? CkTraceOn : CkTraceOff)();
+}
+
+static void switch_arrived(struct pe *pe, struct cmi_msg *head)
+{
+	const bool on = ((struct switch_msg *)(void *)head)->on;
+
+	csd_msg_free(pe, head);
+	switch_here(pe, on);
+}
+
+static const struct ck_handler handlers[] = {
+	[H_SWITCH] = { "ck.trace.switch", switch_arrived,
+		       .shape = { .least = sizeof(struct switch_msg), .exact = true,
+				  .always = CMI_F_SYSTEM | CMI_F_EXPEDITED, .ways = { CSD_DOWN },
+				  .astray = "its sender cannot say this about the trace" } },
+};
+
+static bool trace_obey(struct pe *pe, const struct csd_order *o)
+{
+	const bool on = !strcmp(o->arguments, "on");
+
+	if (strcmp(o->word, "trace"))
+		return false;
+	if (!on && strcmp(o->arguments, "off")) {
+		csd_answer(pe, o->id, false, "trace is followed by \"on\" or \"off\"");
+		return true;
+	}
+	switch_here(pe, on);
+	csd_answer(pe, o->id, true, "the trace is %s", on ? "on" : "off");
+	return true;
+}
+
 /* ---- the part -------------------------------------------------------------------------------- */
 
 static const struct observer observer = { CKGEN_NOTRACE, trace_type, trace_begins, trace_ends };
@@ -248,6 +299,8 @@ const struct ck_part trace_part = {
 		.created = trace_created,
 		.constructed = observe_coll,
 	},
+	.handlers = CK_LIST(handlers),
+	.obey = trace_obey,
 	.node_start = trace_node_start,
 	.pe_start = trace_pe_start,
 };

@@ -19,6 +19,10 @@ struct host_watch {
 	/** All is learnt; and the last fence of the start is over. */
 	void (*start)(struct cmi *m);
 	void (*started)(struct cmi *m);
+	/** Any thread, one at a time. Ask the other hosts what is seen there (cmi_look); and the last
+	 * answer, as cmi_seen. */
+	void (*look)(struct cmi *m);
+	uint64_t (*seen)(struct cmi *m, int node, char *to);
 	/** All nodes have passed the last fence. */
 	void (*close)(struct cmi *m);
 	/** Any thread. There is a connection to that node now. `lanes` is UCX's text about it, which names

@@ -154,8 +154,15 @@ static void print_once(const struct cmi *m, unw_context_t *context, int flags)
 		atomic_store_explicit(m->frames, FRAMES_TOLD, memory_order_relaxed);
 }
 
+void cmi_remove_at_end(struct cmi *m, const char *path)
+{
+	strncpy(m->at_end, path, sizeof m->at_end - 1);
+}
+
 static _Noreturn void end_job(struct cmi *m, int code)
 {
+	if (m && m->at_end[0] && !cmi_in_child())
+		unlink(m->at_end);
 	if (m && m->boot && !cmi_in_child())
 		m->ask_end(m->boot, code);
 	_exit(code);

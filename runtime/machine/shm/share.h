@@ -24,6 +24,7 @@
 
 #include "cmi.h"
 
+struct cmi_dial;
 struct share;
 
 /* ---- memory: share_mem.c -------------------------------------------------------------------- */
@@ -89,6 +90,11 @@ void *share_at(const struct share *s, int node, uint64_t name);
 /* Any PE, when the job is known. As cmi_show and cmi_shown. */
 void share_show(const struct cmi_pe *w, const void *p);
 void *share_shown(const struct cmi_pe *w, int pe);
+/** Any thread, after share_agree. Bytes of message memory that the node has handed out; 0: it is
+ * not reached. */
+uint64_t share_used(const struct share *s, int node);
+/* Any thread, when the job is known. As cmi_dial. */
+struct cmi_dial *share_dial(const struct cmi *m, int pe);
 
 /* ---- messages: share.c ---------------------------------------------------------------------- */
 

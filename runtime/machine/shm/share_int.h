@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/cmi_dial.h"
 #include "../base/msg_stack.h"
 #include "share.h"
 #include "wake_host.h"
@@ -45,6 +46,7 @@ struct share_line {
 	struct wake_door door;
 	/* Written by the PE itself: what it shows to the host's others (cmi_show); 0: nothing. */
 	_Atomic uint64_t shown;
+	struct cmi_dial dial;                     /* on lines of its own */
 };
 
 struct share {

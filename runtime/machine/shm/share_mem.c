@@ -391,6 +391,23 @@ void *share_shown(const struct cmi_pe *w, int pe)
 	return ref ? share_msg_of(s, ref) : NULL;
 }
 
+uint64_t share_used(const struct share *s, int node)
+{
+	return share_reaches(s, node) ?
+	       atomic_load_explicit(&share_head_of(s, s->number[node])->used, memory_order_relaxed) : 0;
+}
+
+struct cmi_dial *share_dial(const struct cmi *m, int pe)
+{
+	const struct share *s = m->share;
+	const struct cmi_job *j = &m->job;
+	const int node = j->node_of[pe];
+
+	if (!share_reaches(s, node))
+		return NULL;
+	return &share_line_of(s, s->number[node], pe - j->first_pe[node])->dial;
+}
+
 const void *share_ptr(const struct share *s, uint64_t ref)
 {
 	return share_msg_of(s, ref);

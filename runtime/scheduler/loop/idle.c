@@ -5,6 +5,7 @@
  * (round trips of 34 ms), and sleeping at once costs 30 us to wake up and the sender 12 us.
  */
 #include "loop.h"
+#include "../../machine/base/cmi_dial.h"
 
 #include <sched.h>
 
@@ -40,8 +41,9 @@ enum {
 	/* Tests with CK_RANDOM_DELAY: a yield lets all others run, so it counts as several looks at the
 	 * queue. With one look each, 4 processes on 2 cores switched 380 times for a step of wander. */
 	YIELD_LOOKS = 10,
-	/* Checking whether other programs are on the core takes three system calls. */
-	CORE_NS = 100 * 1000 * 1000,
+	/* Checking whether other programs are on the core takes three system calls. The dial is looked at
+	 * as often. */
+	CORE_NS = DIAL_MS * 1000 * 1000,
 };
 
 /* While a poll of tcp lasts, 0.4 us, messages from the host's other PEs wait, and most of them
@@ -117,6 +119,7 @@ static void idle_nap(struct pe *pe, uint64_t now)
 
 	if (us == 0 || msgq_late(&pe->queue))
 		return;
+	dial_sleeps(pe, now);
 	atomic_store_explicit(&pe->sleeping, true, memory_order_seq_cst);
 	atomic_fetch_add_explicit(&q->n_sleeping, 1, memory_order_seq_cst);
 	if (!inbox_any_for_sleep(pe) &&
@@ -124,6 +127,7 @@ static void idle_nap(struct pe *pe, uint64_t now)
 		cmi_sleep(pe->wire, us);
 	atomic_fetch_sub_explicit(&q->n_sleeping, 1, memory_order_relaxed);
 	atomic_store_explicit(&pe->sleeping, false, memory_order_relaxed);
+	dial_wakes(pe);
 	pe->idle.sleeps++;
 }
 
@@ -136,12 +140,19 @@ static bool may_yield(const struct pe *pe, uint64_t now)
 	return ns < (pe->armed ? YIELD_ARMED_NS : YIELD_NS);
 }
 
+static __attribute__((noinline, cold)) void look_around(struct pe *pe, uint64_t now)
+{
+	pe->idle.look_ns = now + CORE_NS;
+	pe->idle.core_known = pe->idle.core_known || !cmi_look_at_core(pe->wire, now);
+	dial_look(pe, now);
+}
+
 static void look_at_core(struct pe *pe, uint64_t now)
 {
 	atomic_store_explicit(&pe->idle.seen_ns, now, memory_order_relaxed);
 	pe->idle.seen_passes = pe->passes;
 	if (CSD_UNLIKELY(now >= pe->idle.look_ns))
-		pe->idle.look_ns = cmi_look_at_core(pe->wire, now) ? now + CORE_NS : UINT64_MAX;
+		look_around(pe, now);
 }
 
 /* While passes are so long that it costs nothing, the next one reads the clock, too: those up to it
@@ -181,10 +192,12 @@ void idle_step(struct pe *pe)
 		/* No sleep: they may have made work, or wait for the next call. */
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
 		sched_yield();
+		dial_idles(pe);
 		return;
 	}
 	if (may_yield(pe, now)) {
 		sched_yield();
+		dial_idles(pe);
 		if (msgq_late(&pe->queue))
 			msgq_random_hurry(pe->queue.random, YIELD_LOOKS);
 	} else {

@@ -27,6 +27,20 @@ static inline void idle_end(struct pe *pe)
 		idle_end_slow(pe);
 }
 
+/* dial.c: what others see of the PE */
+/** At most every DIAL_MS: begin or end to count, if somebody has begun or ended to look. */
+void dial_look(struct pe *pe, uint64_t now);
+/** Around a sleep. */
+void dial_sleeps(struct pe *pe, uint64_t now);
+void dial_wakes(struct pe *pe);
+/** It is idle, and has yielded its core. */
+void dial_idles_slow(struct pe *pe);
+static inline void dial_idles(struct pe *pe)
+{
+	if (CSD_UNLIKELY(pe->dialled.counts))
+		dial_idles_slow(pe);
+}
+
 /* child.c */
 void child_begins(void);                   /* in a forked child, on its only thread */
 

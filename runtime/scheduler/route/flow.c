@@ -264,6 +264,17 @@ void flow_count_links(const struct pe *pe, struct count_link *links)
 	}
 }
 
+void flow_bytes_sent(const struct pe *pe, uint64_t *near, uint64_t *far)
+{
+	const struct cmi_job *job = pe->node->job;
+
+	*near = *far = 0;
+	for (int i = 0; i < job->n_pes; i++)
+		if (pe->peers[i])
+			*(job->host_id[job->node_of[i]] == job->host_id[job->node] ? near : far) +=
+				pe->peers[i]->sent;
+}
+
 void flow_fini(struct pe *pe)
 {
 	for (int i = 0; i < pe->node->job->n_pes; i++) {

@@ -73,6 +73,8 @@ uint64_t flow_length(const struct pe *pe);
 void flow_describe(struct pe *pe, struct csd_told *to);
 /* Add what has been sent to each node: [n_nodes]. */
 void flow_count_links(const struct pe *pe, struct count_link *links);
+/* Bytes of messages to other nodes of this host, and to other hosts. */
+void flow_bytes_sent(const struct pe *pe, uint64_t *near, uint64_t *far);
 void flow_fini(struct pe *pe);
 
 #endif

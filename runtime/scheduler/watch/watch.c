@@ -85,6 +85,7 @@ struct csd_watch {
 	uint32_t round;            /* its number, in `wave` of its messages */
 	int n_told;
 	struct watch_msg **told;   /* [n_pes] */
+	uint64_t order;            /* it is for whoever gave this order (csd_order); 0: for stderr */
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -396,14 +397,23 @@ static void print_report(struct pe *pe)
 {
 	struct csd_watch *w = pe->watch;
 	struct csd_told *told = cmi_alloc_zero((size_t)pe->node->job->n_pes, sizeof *told, WATCH_REPORT);
-	char why[512];
+	char why[512], *text;
 
 	for (int i = 0; i < pe->node->job->n_pes; i++)
 		if (w->told[i])
 			told[i] = told_in(w->told[i]);
 	say_why(w, why, sizeof why);
-	watch_print(pe, why, told, pe->node->job->n_pes);
+	text = watch_text(pe, why, told, pe->node->job->n_pes);
 	free(told);
+	if (w->order) {
+		csd_answer(pe, w->order, true, "%s", text);
+	} else {
+		fflush(stdout);
+		fputs(text, stderr);
+		fflush(stderr);
+	}
+	w->order = 0;
+	free(text);
 }
 
 static void report_is_in(struct pe *pe)
@@ -443,6 +453,22 @@ static void watch_report(struct pe *pe, enum watch_why why)
 	csd_timer(tell_over, pe, TELL_MS);
 	send_watch(pe, pe->id, WATCH_TELL, ++w->round,
 		   (const uint64_t[SUMS]){ why == WATCH_REST || why == WATCH_LOST }, NULL);
+}
+
+/* A busy PE is silent in it. */
+static bool watch_obey(struct pe *pe, const struct csd_order *o)
+{
+	if (strcmp(o->word, "report"))
+		return false;
+	if (!pe->watch) {
+		csd_answer(pe, o->id, false, "the watchdog is off (CK_WATCHDOG=0)");
+	} else if (pe->watch->why) {
+		csd_answer(pe, o->id, false, "a report is being made just now; try again");
+	} else {
+		pe->watch->order = o->id;
+		watch_report(pe, WATCH_LOOK);
+	}
+	return true;
 }
 
 static void tell_pe0(struct pe *pe, uint32_t round, const uint64_t *at_rest)
@@ -575,4 +601,5 @@ const struct csd_layer watch_layer = {
 	.node_stop = watch_node_stop,
 	.nap = watch_nap,
 	.exiting = watch_leaving,
+	.obey = watch_obey,
 };

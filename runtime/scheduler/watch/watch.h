@@ -15,8 +15,8 @@ enum { WATCH_EXIT_CODE = 125 };
 void watch_tell(struct pe *pe, struct csd_told *to); /* what waits on this PE */
 void watch_look(struct pe *pe);            /* PE 0, from a signal handler on any thread: make a
 					    * report */
-/* PE 0; told[PE].at NULL: the PE is silent */
-void watch_print(const struct pe *pe, const char *why, const struct csd_told *told, int n);
+/* PE 0; told[PE].at NULL: the PE is silent. The report's text; the caller frees it. */
+char *watch_text(const struct pe *pe, const char *why, const struct csd_told *told, int n);
 
 /** One PE. Its thread and the handlers on this thread use it, unless it says otherwise. */
 struct csd_signals {

@@ -245,7 +245,7 @@ static void print_epoch(FILE *out, const struct csd_epoch *e)
 		fputs("the beginning\n", out);
 }
 
-void watch_print(const struct pe *pe, const char *why, const struct csd_told *told, int n)
+char *watch_text(const struct pe *pe, const char *why, const struct csd_told *told, int n)
 {
 	char *text;
 	size_t bytes;
@@ -256,8 +256,5 @@ void watch_print(const struct pe *pe, const char *why, const struct csd_told *to
 	print_all(out, pe, told, n);
 	if (fclose(out))
 		cmi_no_memory(bytes, WATCH_REPORT);
-	fflush(stdout);
-	fwrite(text, 1, bytes, stderr);
-	fflush(stderr);
-	free(text);
+	return text;
 }

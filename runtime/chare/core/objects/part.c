@@ -167,6 +167,16 @@ void parts_forked(struct pe *pe)
 			ck->parts[i]->forked(pe);
 }
 
+bool parts_obey(struct pe *pe, const struct csd_order *o)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->obey && ck->parts[i]->obey(pe, o))
+			return true;
+	return false;
+}
+
 void parts_pe_stop(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);

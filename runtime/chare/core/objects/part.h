@@ -181,6 +181,9 @@ struct ck_part {
 	 * node share the described state, only if csd_at_rest. */
 	void (*describe)(struct pe *pe, struct csd_told *to);
 
+	/** As csd_layer.obey. */
+	bool (*obey)(struct pe *pe, const struct csd_order *o);
+
 	/** Checkpoints (save/). The job is at rest and frozen: no handler runs on any PE. */
 	struct {
 		/** Describe what cannot be saved, one record each; the checkpoint is not taken then. The line

@@ -10,6 +10,8 @@ int parts_node_start(struct node *node, const struct ck_part *const list[], int 
 void parts_node_stop(struct node *node);
 void parts_pe_start(struct pe *pe);
 void parts_forked(struct pe *pe);
+/** As csd_layer.obey: the first part that knows the word. */
+bool parts_obey(struct pe *pe, const struct csd_order *o);
 /** First all stop, then all free. */
 void parts_pe_stop(struct pe *pe);
 

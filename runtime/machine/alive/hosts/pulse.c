@@ -28,6 +28,7 @@
 #include "../../base/die.h"
 #include "machine_int.h"
 #include "pulse_net.h"
+#include "pulse_seen.h"
 #include "../../base/say.h"
 
 enum { DEFAULT_S = 30, MOST_S = 1000000 };
@@ -96,6 +97,7 @@ struct pulse {
 	int claimed;             /* the lowest node that claims that one is lost, and when; see
 				  * lowest_claim */
 	uint64_t claimed_ns;
+	struct pulse_seen seen;
 	int end_fd;              /* main writes it, when the thread is to end */
 	pthread_t thread;
 	bool running;
@@ -225,9 +227,10 @@ static void answered(struct pulse *p, const struct pulse_packet *q)
 	peer->heard_ns[q->rail] = machine_now_ns();
 }
 
-static void take_packet(struct pulse *p, int way, struct pulse_packet *q,
+static void take_packet(struct pulse *p, int way, struct pulse_wire *wire, size_t more,
 			const struct pulse_rail *from)
 {
+	struct pulse_packet *q = &wire->head;
 	struct pulse_packet a = {.kind = PULSE_HERE, .rail = q->rail, .to = q->from, .stamp = q->stamp};
 
 	if (q->from < 0 || q->from >= p->m->job.n_nodes)
@@ -248,17 +251,24 @@ static void take_packet(struct pulse *p, int way, struct pulse_packet *q,
 	case PULSE_BYE:
 		p->left[q->from] = 1;
 		break;
+	case PULSE_LOOK:
+		pulse_seen_answer(&p->seen, p->m, &p->net, way, from, q);
+		break;
+	case PULSE_SEEN:
+		pulse_seen_came(&p->seen, p->m, wire, more);
+		break;
 	}
 }
 
 static void take_packets(struct pulse *p)
 {
-	struct pulse_packet q;
+	struct pulse_wire q;
 	struct pulse_rail from;
+	size_t more;
 
 	for (int way = 0; way < p->net.n; way++)
-		while (pulse_net_receive(&p->net, way, &q, &from))
-			take_packet(p, way, &q, &from);
+		while (pulse_net_receive(&p->net, way, &q, &more, &from))
+			take_packet(p, way, &q, more, &from);
 }
 
 /** Sleep until a packet comes, the thread is to end, or the time is over. */
@@ -485,6 +495,45 @@ static void pulse_greet(struct pulse *p)
 		pulse_nap(p, GREET_EVERY_NS);
 }
 
+/* ---- what is seen on other hosts ---------------------------------------------------------- */
+
+/* On one rail: it need not be sure. */
+static void ask_first(const struct pulse *p, int node, uint64_t stamp)
+{
+	for (int r = 0; r < PULSE_RAILS; r++) {
+		const struct pulse_rail *to = &rails_of(p, node)[r];
+		const int way = pulse_net_way(&p->net, to);
+		struct pulse_packet q = {.kind = PULSE_LOOK, .rail = (uint8_t)r, .to = node, .stamp = stamp};
+
+		if (way < 0)
+			continue;
+		pulse_net_send(&p->net, way, to, &q);
+		return;
+	}
+}
+
+/* Any thread: the sockets may be written by two. */
+static void pulse_look(struct cmi *m)
+{
+	struct pulse *p = m->pulse;
+	uint64_t stamp;
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->seen.lock);
+	stamp = ++p->seen.asked;
+	pthread_mutex_unlock(&p->seen.lock);
+	for (int node = 0; node < m->job.n_nodes; node++)
+		if (m->job.host_id[node] != m->job.host_id[m->job.node] &&
+		    pulse_seen_first(m, node) == node)
+			ask_first(p, node, stamp);
+}
+
+static uint64_t pulse_seen(struct cmi *m, int node, char *to)
+{
+	return m->pulse ? pulse_seen_last(&m->pulse->seen, m, node, to) : 0;
+}
+
 /* ---- begin and end ------------------------------------------------------------------------ */
 
 void pulse_open(struct cmi *m)
@@ -505,6 +554,7 @@ void pulse_open(struct cmi *m)
 	p->asks = cmi_alloc_zero(n, sizeof *p->asks, "heartbeats");
 	p->wanted = cmi_alloc_zero(n, sizeof *p->wanted, "heartbeats");
 	memset(p->peer_of, -1, n * sizeof *p->peer_of);
+	pulse_seen_open(&p->seen, m->job.n_nodes);
 	p->end_fd = eventfd(0, EFD_CLOEXEC);
 	pulse_net_open(&p->net, m->job.node, &p->mine);
 }
@@ -585,6 +635,7 @@ void pulse_close(struct cmi *m)
 	}
 	pulse_net_close(&p->net);
 	close(p->end_fd);
+	pulse_seen_close(&p->seen, m->job.n_nodes);
 	free(p->rail);
 	free(p->peer);
 	free(p->peer_of);
@@ -601,4 +652,6 @@ const struct host_watch pulse_host_watch = {
 	.start = pulse_start,
 	.close = pulse_close,
 	.connected = pulse_watch,
+	.look = pulse_look,
+	.seen = pulse_seen,
 };

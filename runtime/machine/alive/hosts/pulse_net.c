@@ -191,39 +191,76 @@ int pulse_net_way(const struct pulse_net *net, const struct pulse_rail *to)
 	return -1;
 }
 
-static uint64_t mac_of(const struct pulse_net *net, const struct pulse_packet *p)
+/* Of all but itself. */
+static uint64_t mac_of(const struct pulse_net *net, const struct pulse_packet *p, const char *more,
+		       size_t n)
 {
-	return cmi_mac(net->key, p, sizeof *p - sizeof p->mac);
+	char all[sizeof(struct pulse_wire)];
+	const size_t head = sizeof *p - sizeof p->mac;
+
+	memcpy(all, p, head);
+	if (n)
+		memcpy(all + head, more, n);
+	return cmi_mac(net->key, all, head + n);
+}
+
+static void sign(const struct pulse_net *net, struct pulse_packet *p, const char *more, size_t n)
+{
+	p->magic = MAGIC;
+	p->from = net->node;
+	p->mac = mac_of(net, p, more, n);
+}
+
+static void send_bytes(const struct pulse_net *net, int way, const struct pulse_rail *to,
+		       const void *data, size_t n)
+{
+	struct sockaddr_storage s;
+	socklen_t len = to_socket(to, &s);
+
+	while (sendto(net->at[way].fd, data, n, MSG_NOSIGNAL, (struct sockaddr *)&s, len) < 0 &&
+	       errno == EINTR)
+		continue;
 }
 
 void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to,
 		    struct pulse_packet *p)
 {
-	struct sockaddr_storage s;
-	socklen_t len = to_socket(to, &s);
-
-	p->magic = MAGIC;
-	p->from = net->node;
-	p->mac = mac_of(net, p);
-	while (sendto(net->at[way].fd, p, sizeof *p, MSG_NOSIGNAL, (struct sockaddr *)&s, len) <
-		       0 &&
-	       errno == EINTR)
-		continue;
+	sign(net, p, NULL, 0);
+	send_bytes(net, way, to, p, sizeof *p);
 }
 
-bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p,
+void pulse_net_send_more(const struct pulse_net *net, int way, const struct pulse_rail *to,
+			 struct pulse_wire *q, size_t n)
+{
+	sign(net, &q->head, q->more, n);
+	send_bytes(net, way, to, q, sizeof q->head + n);
+}
+
+/** Whether n bytes are a packet for this node, and no stranger's. Only one kind has more. */
+static bool is_ours(const struct pulse_net *net, const struct pulse_wire *q, ssize_t n)
+{
+	const size_t head = sizeof q->head;
+
+	if (n < (ssize_t)head || n > (ssize_t)sizeof *q || q->head.magic != MAGIC ||
+	    q->head.to != net->node || ((size_t)n > head) != (q->head.kind == PULSE_SEEN))
+		return false;
+	return q->head.mac == mac_of(net, &q->head, q->more, (size_t)n - head);
+}
+
+bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_wire *q, size_t *n_p,
 		       struct pulse_rail *from_p)
 {
 	/* Bounded, because a flood of rubbish must not keep the caller here. */
 	for (int i = 0; i < 64; i++) {
 		struct sockaddr_storage s;
 		socklen_t len = sizeof s;
-		ssize_t n = recvfrom(net->at[way].fd, p, sizeof *p, MSG_TRUNC, (struct sockaddr *)&s, &len);
+		ssize_t n = recvfrom(net->at[way].fd, q, sizeof *q, MSG_TRUNC, (struct sockaddr *)&s, &len);
 
 		if (n < 0 && (errno == EAGAIN || errno == EBADF || errno == ENOTSOCK))
 			return false;
-		if (n != sizeof *p || p->magic != MAGIC || p->to != net->node || p->mac != mac_of(net, p))
-			continue; /* a stranger's, or the network's error for an earlier packet */
+		if (!is_ours(net, q, n))
+			continue; /* or the network's error for an earlier packet */
+		*n_p = (size_t)n - sizeof q->head;
 		*from_p = from_socket((struct sockaddr *)&s);
 		return true;
 	}

@@ -36,6 +36,8 @@ enum pulse_kind {
 	PULSE_CLAIM = 3, /* node `about` is lost, and node `stamp` is about to print that */
 	PULSE_LOST = 4,  /* the loss has been printed, and I end */
 	PULSE_BYE = 5,   /* I leave in good order */
+	PULSE_LOOK = 6,  /* what is seen on your host? `stamp` is the question's number */
+	PULSE_SEEN = 7,  /* the answer's part number `about`, with the same stamp, and what it has */
 };
 
 struct pulse_packet {
@@ -47,6 +49,13 @@ struct pulse_packet {
 	int32_t spare2;
 	uint64_t stamp;
 	uint64_t mac; /* of all before it */
+};
+
+/** Of a packet that has more, which goes into the mac, too. One that no network cuts in pieces. */
+enum { PULSE_MORE = 1200 };
+struct pulse_wire {
+	struct pulse_packet head;
+	char more[PULSE_MORE];
 };
 
 struct pulse_net {
@@ -72,9 +81,13 @@ int pulse_net_way(const struct pulse_net *net, const struct pulse_rail *to);
 void pulse_net_send(const struct pulse_net *net, int way, const struct pulse_rail *to,
 		    struct pulse_packet *p);
 
-/** Take the next packet for this node from a socket; false: there is none. *from_p: where to send
- * the answer. Packets without a valid signature are dropped. */
-bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_packet *p,
+/** The same with n bytes of `more`. */
+void pulse_net_send_more(const struct pulse_net *net, int way, const struct pulse_rail *to,
+			 struct pulse_wire *q, size_t n);
+
+/** Take the next packet for this node from a socket; false: there is none. *n_p: bytes of `more`;
+ * *from_p: where to send the answer. Packets without a valid signature are dropped. */
+bool pulse_net_receive(const struct pulse_net *net, int way, struct pulse_wire *q, size_t *n_p,
 		       struct pulse_rail *from_p);
 
 /** A rail's address as text. */
