@@ -121,7 +121,7 @@ struct filters_room {
 	/** End the job because of such a frame, with a line. */
 	void (*refuse)(struct cmi_pe *w, const void *frame, size_t bytes, const char *why);
 	const struct cmi_wire_counts *(*counts)(const struct cmi_pe *w);
-	/** A poll has found nothing: what comes next has not waited. */
+	/** A poll has found nothing, or a sleep is over: what comes next has not waited. */
 	void (*idle)(struct cmi_pe *w);
 };
 

@@ -41,6 +41,16 @@ bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes)
 
 static double mixed(double old, double new, double weight) { return old + weight * (new - old); }
 
+/* Tries that are in vain take this part of the link's time. */
+static const double TRIES = 1.0 / 64;
+
+static unsigned wait_of(const struct host_pays *h, const struct kind_pays *k)
+{
+	const double n = k->ns * h->link_kbs / 1e6 / TRIES;
+
+	return n < LONGEST_WAIT ? (unsigned)n : LONGEST_WAIT;
+}
+
 void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns)
 {
 	struct kind_pays *k = &h->kind[kind % PAYS_KINDS];
@@ -49,14 +59,7 @@ void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed,
 
 	k->ratio = k->ns == 0 ? ratio : mixed(k->ratio, ratio, WEIGHT);
 	k->ns = k->ns == 0 ? each : mixed(k->ns, each, each < k->ns ? WEIGHT_OF_FASTER : WEIGHT);
-	if (worth(h, k)) {
-		k->patience = 0;
-		return;
-	}
-	k->patience = k->patience == 0 ? FIRST_WAIT : 2 * k->patience;
-	if (k->patience > LONGEST_WAIT)
-		k->patience = LONGEST_WAIT;
-	k->wait = k->patience;
+	k->wait = wait_of(h, k);
 }
 
 void pays_came(struct host_pays *h, size_t bytes, uint64_t gap_ns)

@@ -11,8 +11,8 @@
  * right after each other, if the receiver has waited for the second one. Frames back tell it to the
  * sender. A link that is never waited for stays unknown, and nothing is compressed for it. Ratio
  * and
- * speed are measured on what was compressed; a kind that does not pay is tried again more and more
- * seldom.
+ * speed are measured on what was compressed. A kind that does not pay is tried again now and then:
+ * the slower it is beside the link, the more seldom.
  */
 #ifndef PAYS_H
 #define PAYS_H
@@ -32,7 +32,6 @@ struct host_pays {
 	struct kind_pays {
 		double ratio, ns;  /* after / before; of a byte to squeeze it; ns 0: never tried */
 		unsigned wait;     /* how many more items leave as they are until the next try */
-		unsigned patience; /* how many did last time */
 	} kind[PAYS_KINDS];
 };
 
