@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_frames.c: what arrives where CK_WIRE is lz4 or zstd, without a seal: frames of any bytes. The first byte of an
- * input says which of them; then come frames, each after its length in two bytes. With a seal nothing of a frame is read
- * that does not open, and no input opens.
+ * fuzz_frames.c: what arrives where CK_WIRE is lz4 or zstd, without a seal: frames of any bytes.
+ * The first byte of an
+ * input says which of them; then come frames, each after its length in two bytes. With a seal
+ * nothing of a frame is read that does not open, and no input opens.
  */
 #include "fuzz.h"
 

@@ -660,7 +660,8 @@ static void squeezing_stops_where_it_does_not_pay(void **state)
 	assert_in_range(n_tried(&h, 10000, 0.3, 2), 10000 / 140, 10000 / 120);
 	h.link_kbs = 10000; /* the link became slow */
 	assert_int_equal(n_tried(&h, 100, 0.3, 2), 100);
-	assert_in_range(n_tried(&h, 10000, 1, 20), 10000 / 20, 10000 / 10);             /* the data became random */
+	/* The data became random. */
+	assert_in_range(n_tried(&h, 10000, 1, 20), 10000 / 20, 10000 / 10);
 	assert_in_range(n_tried(&h, 10000, 0.3, 2), 9000, 10000 - 1); /* and changed again */
 	assert_false(pays_to_try(&h, 1, 1000));                       /* too small */
 }

@@ -9,8 +9,8 @@
  *
  * The link's time is measured by the receiver: the gap between two frames of one item, which leave
  * right after each other, if the receiver has waited for the second one; of the last such gaps the
- * median, because processes that lose their core make some long. Frames back tell it to the sender. A link that is never waited for stays unknown, and nothing is compressed for it. Ratio
- * and
+ * median, because processes that lose their core make some long. Frames back tell it to the sender.
+ * A link that is never waited for stays unknown, and nothing is compressed for it. Ratio and
  * speed are measured on what was compressed. A kind that does not pay is tried again now and then:
  * the slower it is beside the link, the more seldom.
  */
@@ -43,8 +43,8 @@ bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes);
 /** It has been done: `packed` bytes in `ns`. */
 void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns);
 
-/** A frame has come `gap_ns` after the one before it, which it left `apart_ns` after, and was waited
- * for. */
+/** A frame has come `gap_ns` after the one before it, which it left `apart_ns` after, and was
+ * waited for. */
 void pays_came(struct host_pays *h, size_t bytes, uint64_t gap_ns, uint64_t apart_ns);
 
 /** Whether to cut an item in two only to have such a gap measured: while the link is unknown, and
