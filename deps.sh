@@ -17,7 +17,7 @@
 #	--list    only print what is missing
 
 packages=(build-essential pkg-config libucx-dev libhwloc-dev libunwind-dev libdw-dev libboost-context-dev
-	libxxhash-dev libopenblas-dev libcmocka-dev libpmix-dev libmetis5 libscotch-7.0 procps python3 spin locales)
+	libxxhash-dev libopenblas-dev libcmocka-dev libpmix-dev libmetis5 libscotch-7.0 libsodium23 liblz4-1 libzstd1 procps python3 spin locales)
 fuzz_packages=(clang libclang-rt-dev)
 hosts_packages=(openmpi-bin mpich iproute2 slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
 bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils libpng-dev libfftw3-dev gnuplot-nox gdb valgrind

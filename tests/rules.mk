@@ -105,7 +105,7 @@ $(addsuffix .o,$(UNIT_BINS) $(PROG_BINS) $(FUZZ_BINS) $(RIG_LINK) $(CUT_BIN)): t
 FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),$(shell $(CC) -print-file-name=libclang_rt.fuzzer_no_main-$(shell uname -m).a) -lstdc++ -lm,$(B)/tests/fuzz/files.o)
 ZOO_OBJ  := $(patsubst %,$(B)/tests/fuzz/%.o,nodes zoo)
 $(B)/tests/fuzz/fuzz_ckci: $(filter-out %/main.o,$(CKCI_OBJ))
-$(B)/tests/fuzz/fuzz_image: $(LIB_ALL)
+$(B)/tests/fuzz/fuzz_frames $(B)/tests/fuzz/fuzz_image: $(LIB_ALL)
 $(B)/tests/fuzz/fuzz_pmi: $(filter-out %/ckrun.o,$(RUN_OBJ)) $(LIB_ALL)
 $(B)/tests/fuzz/fuzz_pmi: FUZZ_WRAP := -Wl,--wrap=_exit
 $(B)/tests/fuzz/fuzz_wire $(B)/tests/fuzz/fuzz_handle: $(ZOO_OBJ) $(LIB_ALL)

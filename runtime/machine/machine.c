@@ -486,6 +486,8 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 	if (ppoll(fds, 4, timeout_us < 0 ? NULL : &t, NULL) < 0)
 		fds[0].revents = fds[3].revents = 0;
 	share_sleep_end(w);
+	if (w->filter)
+		w->m->filters_room->idle(w);
 	if (fds[0].revents)
 		wake_forget(w);
 	if (fds[3].revents || w->neighbour.seen_ns)

@@ -24,7 +24,7 @@ fuzz() { # target
 	wire* | handle) options=(-rss_limit_mb=4096 -max_len=2048 -timeout=100) ;;
 	ckci) inputs+=(tests/ci/accept tests/ci/refuse)
 		options=(-max_len=8192 -dict=tests/fuzz/ckci.dict) ;;
-	image) options=(-max_len=20000) ;;
+	image | frames) options=(-max_len=20000) ;;
 	*) options=(-max_len=8192) ;;
 	esac
 	# What the tested code says is thrown away (close_fd_mask). The sanitizers' words are not, except those of the

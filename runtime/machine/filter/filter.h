@@ -56,7 +56,7 @@ struct frame_head {
 	uint8_t header_len;
 	uint8_t flags; /* FRAME_* */
 	uint8_t stream;
-	uint8_t spare[2];
+	uint16_t apart_us;  /* how long after the last frame of the item it leaves; 0: it is the first */
 };
 _Static_assert(sizeof(struct frame_head) == 32, "wire format");
 enum { FRAME_SQUEEZED = 1, FRAME_MORE = 2 /* the item goes on in the next frame */ };
@@ -126,7 +126,7 @@ struct filters_room {
 	/** End the job because of such a frame, with a line. */
 	void (*refuse)(struct cmi_pe *w, const void *frame, size_t bytes, const char *why);
 	const struct cmi_wire_counts *(*counts)(const struct cmi_pe *w);
-	/** A poll has found nothing: what comes next has not waited. */
+	/** A poll has found nothing, or a sleep is over: what comes next has not waited. */
 	void (*idle)(struct cmi_pe *w);
 };
 

@@ -36,6 +36,7 @@ struct filters {
 /** Between a PE of this node and one of another, in one stream. */
 struct pair {
 	struct seal *out, *in;  /* NULL without seal */
+	uint64_t out_ns;        /* when the last frame left; with a squeezer */
 	uint64_t n_out, n_in;   /* frames so far: the next one's number */
 	struct host_pays *host; /* of the other PE; NULL without a squeezer */
 	/* The item that arrives: */

@@ -162,6 +162,15 @@ static void count(struct filter_pe *fp, size_t plain, size_t frame, bool was_squ
 	fp->counts.bytes_after += frame;
 }
 
+/* Since the last frame of the same item; at least 1, at most what a head can say. */
+static uint16_t apart_us(struct pair *p, bool first)
+{
+	const uint64_t now = machine_now_ns(), us = (now - p->out_ns) / 1000 + 1;
+
+	p->out_ns = now;
+	return first ? 0 : us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
+}
+
 /* The first kinds of each id differ. */
 static unsigned kind_of(const struct item *item)
 {
@@ -182,8 +191,9 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 		.all = all,
 		.number = p->n_out++,
 		.src_pe = w->pe,
-		.seen_kbs = p->host ? pays_came_kbs(p->host) : 0,
+		.seen_kbs = p->host ? p->host->came_kbs : 0,
 		.plain = (uint16_t)piece,
+		.apart_us = p->host ? apart_us(p, at == 0) : 0,
 		.id = (uint8_t)item->id,
 		.header_len = (uint8_t)item->header_len,
 		.flags = (uint8_t)((packed ? FRAME_SQUEEZED : 0) |
@@ -336,7 +346,7 @@ static void measure(struct filter_pe *fp, struct pair *p, const struct frame_hea
 	if (h->seen_kbs)
 		p->host->link_kbs = h->seen_kbs;
 	if (p->at && now - fp->idle_ns < gap / POLLS)
-		pays_came(p->host, bytes, gap);
+		pays_came(p->host, bytes, gap, 1000 * (uint64_t)h->apart_us);
 	p->came_ns = now;
 }
 

@@ -2,13 +2,17 @@
 /* pays.c: see pays.h. */
 #include "pays.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum {
 	LEAST = 1024,         /* bytes; the link's time for fewer is mostly not that of the bytes */
 	CUT_LEAST = 16 << 10, /* halves of these take long enough to be measured */
-	CUT_EVERY = 64,
+	CUT_EVERY = 16,
+	LINKS_OWN = 3, /* a gap that is so many times the sender's is the link's */
 	FIRST_WAIT = 4,
 	LONGEST_WAIT = 1024,
-	MEMORY_BYTES = 4 << 20, /* of the link's speed: what came longer ago counts half */
+	GAPS_LEAST = 5,
 };
 
 /* Restoring takes zstd and lz4 a third to a half of the time of squeezing. */
@@ -41,6 +45,16 @@ bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes)
 
 static double mixed(double old, double new, double weight) { return old + weight * (new - old); }
 
+/* Tries that are in vain take this part of the link's time. */
+static const double TRIES = 1.0 / 64;
+
+static unsigned wait_of(const struct host_pays *h, const struct kind_pays *k)
+{
+	const double n = k->ns * h->link_kbs / 1e6 / TRIES;
+
+	return n < LONGEST_WAIT ? (unsigned)n : LONGEST_WAIT;
+}
+
 void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns)
 {
 	struct kind_pays *k = &h->kind[kind % PAYS_KINDS];
@@ -49,31 +63,39 @@ void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed,
 
 	k->ratio = k->ns == 0 ? ratio : mixed(k->ratio, ratio, WEIGHT);
 	k->ns = k->ns == 0 ? each : mixed(k->ns, each, each < k->ns ? WEIGHT_OF_FASTER : WEIGHT);
-	if (worth(h, k)) {
-		k->patience = 0;
+	k->wait = wait_of(h, k);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint32_t median_kbs(const struct host_pays *h)
+{
+	const unsigned n = h->n_gaps < PAYS_GAPS ? h->n_gaps : PAYS_GAPS;
+	double sorted[PAYS_GAPS], kbs;
+
+	if (n < GAPS_LEAST)
+		return 0;
+	memcpy(sorted, h->gap, sizeof sorted);
+	qsort(sorted, n, sizeof *sorted, compare);
+	kbs = 1e6 / sorted[n / 2];
+	return kbs < UINT32_MAX ? (uint32_t)kbs : UINT32_MAX;
+}
+
+/* A gap that the sender has made, by squeezing or otherwise, only shows that the link is no slower
+ * than that. */
+void pays_came(struct host_pays *h, size_t bytes, uint64_t gap_ns, uint64_t apart_ns)
+{
+	const double each = (double)(gap_ns + 1) / (double)bytes;
+
+	if (gap_ns < LINKS_OWN * apart_ns && h->came_kbs && each * h->came_kbs > 1e6)
 		return;
-	}
-	k->patience = k->patience == 0 ? FIRST_WAIT : 2 * k->patience;
-	if (k->patience > LONGEST_WAIT)
-		k->patience = LONGEST_WAIT;
-	k->wait = k->patience;
-}
-
-void pays_came(struct host_pays *h, size_t bytes, uint64_t gap_ns)
-{
-	h->came_bytes += (double)bytes;
-	h->came_ns += (double)gap_ns;
-	if (h->came_bytes > MEMORY_BYTES) {
-		h->came_bytes /= 2;
-		h->came_ns /= 2;
-	}
-}
-
-uint32_t pays_came_kbs(const struct host_pays *h)
-{
-	const double kbs = h->came_ns > 0 ? 1e6 * h->came_bytes / h->came_ns : 0;
-
-	return kbs > UINT32_MAX ? UINT32_MAX : (uint32_t)kbs;
+	h->gap[h->n_gaps++ % PAYS_GAPS] = each;
+	h->came_kbs = median_kbs(h);
 }
 
 bool pays_to_cut(const struct host_pays *h, size_t bytes, unsigned n)
