@@ -76,7 +76,7 @@ fact "hydra goes first; hosts share evenly" line 'mpiexec.hydra -hosts a:2,b:2 -
 fact "the nodes' variables" variables "pes=2 bind=- verbose=- x=- fd=- rank=- mca=- log=stderr"
 with only-mpirun "$ckrun" --hosts a,b,c -n 4 prog
 fact "mpirun where there is no hydra; an uneven share" line \
-	'mpirun --host a:2,b:1,c:1 -n 4 --map-by slot --bind-to none -x CK_PES -x UCX_LOG_FILE -x UCX_DEBUG_SIGNO prog'
+	'mpirun --host a:2,b:1,c:1 -n 4 --map-by slot --bind-to none -x CK_CONTROL -x CK_PES -x UCX_LOG_FILE -x UCX_DEBUG_SIGNO prog'
 with all "$ckrun" --launcher srun --hosts a,b -n 8 --ppn 2 prog
 fact "srun by name" line 'srun --mpi=pmi2 --kill-on-bad-exit=1 --export=ALL --cpu-bind=none --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 --distribution=block --nodelist=a,b prog'
 with all "$ckrun" --launcher srun --hosts a:3,b:1 -n 4 prog
@@ -101,7 +101,7 @@ for l in srun hydra mpirun; do
 	srun) fact "srun: --tag-output" grep -q -- " --label prog" "$dir/out" ;;
 	hydra) fact "hydra: --tag-output" grep -qF -- " -prepend-pattern '[%r] ' prog" "$dir/out" ;;
 	mpirun) fact "mpirun: --tag-output, and the names of variables to hand on, each once" grep -q -- \
-		"--tag-output -x CK_PES -x UCX_LOG_FILE -x UCX_DEBUG_SIGNO -x CK_BIND -x CK_VERBOSE -x X -x UCX_TLS -x CK_CHECK prog$" \
+		"--tag-output -x CK_CONTROL -x CK_PES -x UCX_LOG_FILE -x UCX_DEBUG_SIGNO -x CK_BIND -x CK_VERBOSE -x X -x UCX_TLS -x CK_CHECK prog$" \
 		"$dir/out" ;;
 	esac
 done
