@@ -384,8 +384,10 @@ class Builder:
 
     def lab(self):
         """What no target, table of a paper or line of the cost model needs: bench/lab/README.md."""
+        short = ["--smoke"] if self.smoke else []
         return Group("lab", [
             *self.both("lab/pingack", *self.once), *self.mpi("pingack", *self.once, folder="bench/lab"),
             *self.both("lab/neighbours", *self.once),
             *self.mpi("neighbours", *self.once, folder="bench/lab"),
-            self.ckrun("bench/lab/singles", *(["--smoke"] if self.smoke else []))])
+            *self.both("lab/farm", *short), *self.mpi("farm", *short, folder="bench/lab"),
+            self.ckrun("bench/lab/singles", *short)])

@@ -284,9 +284,13 @@ static int ucx_pe_address(struct cmi_pe *base, struct wire_address *a)
 
 static int ucx_progress(struct cmi_pe *base)
 {
+	struct ucx_pe *w = ucx_pe(base);
+
 	if (base->holds)
 		ucx_batch_pass(base);
-	return (int)ucp_worker_progress(ucx_pe(base)->worker);
+	if (__builtin_expect(w->random && w->n_late, 0))
+		ucx_late_poll(w);
+	return (int)ucp_worker_progress(w->worker);
 }
 
 /* While a batch waits, the end of the pass matters as over tcp. */
@@ -315,6 +319,8 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 		return true;
 	if (base->holds)
 		ucx_batch_pass(base);
+	if (w->random && w->n_late)
+		return false;
 	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
 	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
 	if (!w->ep)
