@@ -155,8 +155,8 @@ const char *cmi_name(const struct cmi *m);
 /** Send `m` to a PE of another node. `m` lies in message memory (cmi_message_memory) or has
  * arrived; its memory is at least as large as its size rounded up to 16 bytes. The machine owns it
  * from now on, and gives it to client->msg_free when the send is complete, perhaps before this
- * returns. Never blocks. Messages from one wire to one PE arrive in the order of the sends, as far as
- * client->way wants it. */
+ * returns. Never blocks. Messages from one wire to one PE arrive in the order of the sends, as far
+ * as client->way wants it. */
 void cmi_send(struct cmi_pe *w, int dst_pe, struct cmi_msg *m);
 
 /** Progress until all earlier sends are locally complete. Arrivals are delivered meanwhile. The
@@ -353,8 +353,8 @@ bool cmi_atomic(struct cmi_pe *w, struct cmi_remote *r, uint64_t addr, enum cmi_
 		size_t bytes, uint64_t a, uint64_t b, void *old, struct cmi_op *op);
 
 /** Send head and bytes, straight from src, as one active message, for which the receiving PE calls
- * put_arrived. Puts to one PE keep their order among themselves, but none with messages. Returns the
- * same as cmi_put. */
+ * put_arrived. Puts to one PE keep their order among themselves, but none with messages. Returns
+ * the same as cmi_put. */
 bool cmi_put_am(struct cmi_pe *w, int dst_pe, const struct cmi_put_head *h, const void *src,
 		size_t bytes, struct cmi_op *op);
 
@@ -414,8 +414,8 @@ void cmi_signal_abort(struct cmi *m, int code, const char *line, void *context);
 /* ---- loopback nets, for tests ------------------------------------------------------ */
 
 /** Several nodes inside one process, joined by queues. A seed other than 0 delays and interleaves
- * deliveries pseudo-randomly and reproducibly; of one pair of PEs calls, urgent messages and puts are
- * delayed independently, and the order that they need stays. */
+ * deliveries pseudo-randomly and reproducibly; of one pair of PEs calls, urgent messages and puts
+ * are delayed independently, and the order that they need stays. */
 struct cmi_loop_net *cmi_loop_net_create(int n_nodes, uint64_t seed);
 /** Called before any node has joined. The nodes then exchange messages in shared memory, as the
  * processes of a host do: with the same code (share.c, ring.h, near.c, host.c) and, in one process,

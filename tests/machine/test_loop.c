@@ -123,7 +123,8 @@ static enum cmi_way way(void *owner, const struct cmi_msg *m)
 }
 
 static const struct cmi_client CLIENT = {
-	.msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = msg_arrived, .put_arrived = put_arrived, .way = way,
+	.msg_alloc = msg_alloc, .msg_free = msg_free, .msg_arrived = msg_arrived,
+	.put_arrived = put_arrived, .way = way,
 };
 
 static int progress(struct pe *p)

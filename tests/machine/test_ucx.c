@@ -761,7 +761,7 @@ static void *pe_main(void *arg)
 	CHECK(cmi_has_network(p->wire));
 	meet(p, NULL);
 	test_sizes(p);
-	test_order(p, STORM, "messages of random size keep their order on every pair, both ways at once");
+	test_order(p, STORM, "messages of random size keep their order on every pair, both ways");
 	test_order(p, WAYS, "urgent messages overtake calls, and what needs to be behind them is");
 	test_burst(p);
 	test_put_am(p);
@@ -807,8 +807,8 @@ static int node_main(int argc, char **argv)
 		share = atoi(getenv("PMI_RANK")) < 2 ? "1" : "0";
 	if (share)
 		setenv("CK_SHARE", share, 1);
-	/* meetings: start, sizes, order 2, burst 2, put_am 2, put burst 2, holding 3, sending on 2, mapped,
-	 * full ring 2, puts 7, naive, foreign, sleep 3, measure 2, end */
+	/* meetings: start, sizes, order 2, burst 2, put_am 2, put burst 2, holding 3, sending on 2,
+	 * mapped, full ring 2, puts 7, naive, foreign, sleep 3, measure 2, end */
 	enum { MEETINGS = 1 + 1 + 2 + 2 + 2 + 2 + 3 + 2 + 1 + 2 + 7 + 1 + 1 + 3 + 2 + 1 };
 
 	CHECK(n.n >= 1 && n.n <= 8);

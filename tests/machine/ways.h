@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ways.h: messages of one pair of PEs that need different orders (enum cmi_way): the number of a message says which. */
+/* ways.h: messages of one pair of PEs that need different orders (enum cmi_way), by number. */
 #ifndef TEST_WAYS_H
 #define TEST_WAYS_H
 

@@ -7,8 +7,9 @@
  * Each wire has an inbox into which other wires push copies, under its lock. The owner moves them
  * to queues of their source and delivers from there. With a seed a source has three: calls, urgent
  * messages and puts (enum cmi_way). The owner then picks queues at random, sometimes delivers
- * nothing, and completes puts late. A message that needs to be behind all earlier ones knows how many
- * urgent ones were sent before, and waits for them. In one thread a seed replays exactly; with threads the random numbers replay, but not
+ * nothing, and completes puts late. A message that needs to be behind all earlier ones knows how
+ * many urgent ones were sent before, and waits for them.
+ * In one thread a seed replays exactly; with threads the random numbers replay, but not
  * their timing.
  *
  * Where CK_WIRE is set, all transits are frames of the filters (filter/filter.h), as over UCX.
@@ -46,7 +47,7 @@ struct transit {
 	struct transit *next;
 	int src_pe;
 	enum stream stream;
-	uint32_t n_urgent; /* how many urgent ones its source sent to this PE before; 0: it does not wait */
+	uint32_t n_urgent; /* that its source sent to this PE before; 0: it does not wait */
 	bool is_put;
 	struct cmi_put_head head;
 	size_t bytes;

@@ -284,11 +284,14 @@ static int ucx_pe_address(struct cmi_pe *base, struct wire_address *a)
 
 static int ucx_progress(struct cmi_pe *base)
 {
+	struct ucx_pe *w = ucx_pe(base);
 	int n;
 
 	if (base->holds)
 		ucx_batch_pass(base);
-	n = (int)ucp_worker_progress(ucx_pe(base)->worker);
+	if (__builtin_expect(w->random && w->n_late, 0))
+		ucx_late_poll(w);
+	n = (int)ucp_worker_progress(w->worker);
 	if (n == 0 && base->filter)
 		base->m->filters_room->idle(base);
 	return n;
@@ -320,6 +323,8 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 		return true;
 	if (base->holds)
 		ucx_batch_pass(base);
+	if (w->random && w->n_late)
+		return false;
 	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
 	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
 	if (!w->ep)

@@ -8,7 +8,9 @@
  *
  * Order: UCX calls the handler for one endpoint's active messages in the order of the sends, but
  * the data of a rendezvous message comes later than the call. So whatever arrives from the same
- * source after an unfinished rendezvous is queued for that source and delivered after it.
+ * source after an unfinished rendezvous is queued for that source and delivered after it; messages
+ * and puts have a queue each, for they need no order among each other. Messages that need to be
+ * behind urgent ones of another connection (enum cmi_way) wait in it, too, behind a mark.
  * Rendezvous is rare (very large messages, or the user's own UCX_RNDV_THRESH), and without one the
  * queues are not used.
  *
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tools/cmi_random.h"
 #include "../base/cmi_alloc.h"
 #include "../base/die.h"
 #include "../shm/flip.h"
@@ -51,11 +54,15 @@ enum { HOLD_MIN = 512 };
  * silently. */
 enum { HOLD_MAX = 128 };
 
+/* With CK_RANDOM_DELAY: of so many polls one passes over a stream. */
+enum { LATE_ONE_IN = 3 };
+
 /** An arrival that waits for its data or for its turn. */
 struct late {
 	struct late *next;
 	struct ucx_pe *w;
 	int src_pe;
+	enum ucx_stream stream;
 	bool ready;             /* its data is complete */
 	uint32_t n_urgent;      /* 0, or a mark: what follows waits until so many have come */
 	struct cmi_msg *m;      /* a message; NULL: a put, or a mark */
@@ -314,12 +321,18 @@ static void ucx_put_arrived(struct ucx_pe *w, const struct cmi_put_wire *wire, c
 
 /* ---- arrivals that wait ------------------------------------------------------------- */
 
-static struct late *late_new(struct ucx_pe *w, int src_pe)
+static struct late_queue *late_of(const struct ucx_pe *w, int src_pe, enum ucx_stream stream)
+{
+	return &w->late[src_pe * UCX_STREAMS + (int)stream];
+}
+
+static struct late *late_new(struct ucx_pe *w, int src_pe, enum ucx_stream stream)
 {
 	struct late *l = cmi_alloc_zero(1, sizeof *l, "an arriving message");
 
 	l->w = w;
 	l->src_pe = src_pe;
+	l->stream = stream;
 	return l;
 }
 
@@ -329,8 +342,9 @@ static void late_push(struct late *l)
 	struct late_queue *q;
 
 	if (!w->late)
-		w->late = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->late, "arriving messages");
-	q = &w->late[l->src_pe];
+		w->late = cmi_alloc_zero((size_t)w->base.m->job.n_pes * UCX_STREAMS, sizeof *w->late,
+					 "arriving messages");
+	q = late_of(w, l->src_pe, l->stream);
 	if (!q->head)
 		q->tail = &q->head;
 	*q->tail = l;
@@ -338,11 +352,22 @@ static void late_push(struct late *l)
 	w->n_late++;
 }
 
+static void urgent_arrived(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+{
+	if (!w->urgent)
+		w->urgent = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->urgent,
+					   "urgent messages");
+	w->urgent[src_pe]++;
+	w->base.m->client.msg_arrived(w->base.owner, m);
+}
+
 static void late_deliver(struct late *l)
 {
 	const struct cmi_pe *w = &l->w->base;
 
-	if (l->m)
+	if (l->m && l->stream == UCX_URGENT)
+		urgent_arrived(l->w, l->src_pe, l->m);
+	else if (l->m)
 		w->m->client.msg_arrived(w->owner, l->m);
 	else if (!l->n_urgent)
 		ucx_put_arrived(l->w, &l->wire, l->body, l->bytes);
@@ -362,10 +387,10 @@ static bool is_ready(const struct late *l)
 	return l->n_urgent ? !mark_waits(l->w, l->src_pe, l->n_urgent) : l->ready;
 }
 
-/** Deliver arrivals that are complete and first in their source's queue. */
-static void late_drain(struct ucx_pe *w, int src_pe)
+/** Deliver arrivals that are complete and first in their queue. */
+static void late_drain(struct ucx_pe *w, int src_pe, enum ucx_stream stream)
 {
-	struct late_queue *q = &w->late[src_pe];
+	struct late_queue *q = late_of(w, src_pe, stream);
 
 	while (q->head && is_ready(q->head)) {
 		struct late *l = q->head;
@@ -376,9 +401,17 @@ static void late_drain(struct ucx_pe *w, int src_pe)
 	}
 }
 
-static bool source_is_late(const struct ucx_pe *w, int src_pe)
+/* With CK_RANDOM_DELAY all wait for a poll at least. */
+static bool source_is_late(const struct ucx_pe *w, int src_pe, enum ucx_stream stream)
 {
-	return __builtin_expect(w->n_late > 0, 0) && w->late[src_pe].head;
+	return w->random || (__builtin_expect(w->n_late > 0, 0) && late_of(w, src_pe, stream)->head);
+}
+
+void ucx_late_poll(struct ucx_pe *w)
+{
+	for (int i = 0; w->n_late && i < w->base.m->job.n_pes * UCX_STREAMS; i++)
+		if (cmi_random_below(&w->random, LATE_ONE_IN))
+			late_drain(w, i / UCX_STREAMS, (enum ucx_stream)(i % UCX_STREAMS));
 }
 
 /* ---- checks of received data --------------------------------------------------------- */
@@ -405,29 +438,33 @@ void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t
 
 /* ---- messages ------------------------------------------------------------------------ */
 
-void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+static void message_keep_back(struct ucx_pe *w, int src_pe, struct cmi_msg *m,
+			      enum ucx_stream stream)
 {
-	struct late *l;
+	struct late *l = late_new(w, src_pe, stream);
 
-	if (!source_is_late(w, src_pe)) {
-		w->base.m->client.msg_arrived(w->base.owner, m);
-		return;
-	}
-	l = late_new(w, src_pe);
 	l->m = m;
 	l->ready = true;
 	late_push(l);
 }
 
+void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+{
+	if (source_is_late(w, src_pe, UCX_CALLS))
+		message_keep_back(w, src_pe, m, UCX_CALLS);
+	else
+		w->base.m->client.msg_arrived(w->base.owner, m);
+}
+
 void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
 {
-	if (!w->urgent)
-		w->urgent = cmi_alloc_zero((size_t)w->base.m->job.n_pes, sizeof *w->urgent,
-					   "urgent messages");
-	w->base.m->client.msg_arrived(w->base.owner, m);
-	w->urgent[src_pe]++;
-	if (source_is_late(w, src_pe))
-		late_drain(w, src_pe);
+	if (source_is_late(w, src_pe, UCX_URGENT)) {
+		message_keep_back(w, src_pe, m, UCX_URGENT);
+		return;
+	}
+	urgent_arrived(w, src_pe, m);
+	if (source_is_late(w, src_pe, UCX_CALLS))
+		late_drain(w, src_pe, UCX_CALLS);
 }
 
 /* A number that is 0 after 2^32 messages marks nothing; the next one does. */
@@ -435,9 +472,9 @@ void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent)
 {
 	struct late *l;
 
-	if (!n_urgent || (!source_is_late(w, src_pe) && !mark_waits(w, src_pe, n_urgent)))
+	if (!n_urgent || (!source_is_late(w, src_pe, UCX_CALLS) && !mark_waits(w, src_pe, n_urgent)))
 		return;
-	l = late_new(w, src_pe);
+	l = late_new(w, src_pe, UCX_CALLS);
 	l->n_urgent = n_urgent;
 	late_push(l);
 }
@@ -449,7 +486,7 @@ static void rndv_done(struct late *l)
 		ucx_check_message(l->w, l->src_pe, l->m->size, l->bytes);
 	}
 	l->ready = true;
-	late_drain(l->w, l->src_pe);
+	late_drain(l->w, l->src_pe, l->stream);
 }
 
 static void rndv_received(void *request, ucs_status_t status, size_t length, void *arg)
@@ -493,7 +530,7 @@ static ucs_status_t message_rndv(struct ucx_pe *w, const void *header, size_t he
 		memcpy(&src_pe, header, sizeof src_pe);
 	ucx_check_source(w, src_pe);
 	ucx_check_message(w, src_pe, bytes, bytes);
-	l = late_new(w, src_pe);
+	l = late_new(w, src_pe, UCX_CALLS);
 	l->bytes = bytes;
 	l->m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 	l->local = *l->m;
@@ -569,7 +606,7 @@ void ucx_release(struct cmi_pe *base, struct cmi_msg *m)
 static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 			  size_t bytes)
 {
-	struct late *l = late_new(w, wire->src_pe);
+	struct late *l = late_new(w, wire->src_pe, UCX_PUTS);
 
 	l->wire = *wire;
 	l->bytes = bytes;
@@ -582,8 +619,7 @@ static void put_keep_back(struct ucx_pe *w, const struct cmi_put_wire *wire, con
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes)
 {
-	/* Behind a mark, messages wait for messages, and puts have a connection of their own. */
-	if (source_is_late(w, wire->src_pe) && !w->late[wire->src_pe].head->n_urgent)
+	if (source_is_late(w, wire->src_pe, UCX_PUTS))
 		put_keep_back(w, wire, data, bytes);
 	else
 		ucx_put_arrived(w, wire, data, bytes);
@@ -601,7 +637,7 @@ static ucs_status_t am_put_arrived(void *arg, const void *header, size_t header_
 	flip_put(&wire, sizeof wire);
 	ucx_check_source(w, wire.src_pe);
 	if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) {
-		l = late_new(w, wire.src_pe);
+		l = late_new(w, wire.src_pe, UCX_PUTS);
 		l->wire = wire;
 		l->wire.pieces = 0; /* a rendezvous is not split */
 		l->bytes = bytes;

@@ -5,7 +5,8 @@
  * Each piece is an active message of its own: a header, struct cut_wire, and up to UCX_PIECE bytes
  * of the message. The receiver allocates the message's block when the first piece comes, and copies
  * each piece into place. The pieces of a message follow each other on their connection, so the
- * bytes received so far give the next offset, and a source has one message under way in each of its two streams of messages.
+ * bytes received so far give the next offset, and a source has one message under way in each of its
+ * two streams of messages.
  *
  * UCX would assemble an eager message in memory of its own, or fetch it by rendezvous, which holds
  * up all that its source sends after it. With pieces all that UCX sees has at most UCX_PIECE bytes,

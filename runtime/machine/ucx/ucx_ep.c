@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "../base/cmi_alloc.h"
+#include "../base/cmi_env.h"
+#include "../tools/cmi_random.h"
 #include "../start/host_names.h"
 #include "../base/die.h"
 #include "../alive/host_watch.h"
@@ -42,6 +44,14 @@ static void close_text(FILE *f, char *const *text)
 		cmi_no_memory(0, "what UCX says about its transports");
 }
 
+/** CK_RANDOM_DELAY: tests want each stream of arrivals to be late by itself. */
+static uint64_t delays_asked(const struct ucx_pe *w)
+{
+	const int64_t seed = cmi_env_number("CK_RANDOM_DELAY", -1, 0, INT64_MAX);
+
+	return seed < 0 ? 0 : cmi_random_seed(cmi_random_seed((uint64_t)seed) + (uint64_t)w->base.pe);
+}
+
 /** Learn what an endpoint's lanes are; once for each. */
 static void ep_look(struct ucx_ep *e)
 {
@@ -53,8 +63,10 @@ static void ep_look(struct ucx_ep *e)
 	close_text(f, &text);
 	e->rma = names_transport(text, RMA_TRANSPORTS);
 	e->tcp = names_transport(text, TCP_TRANSPORTS);
-	if (e->tcp)
+	if (e->tcp && e->w->poll_period != TCP_POLL_PERIOD) {
 		e->w->poll_period = TCP_POLL_PERIOD;
+		e->w->random = delays_asked(e->w);
+	}
 	HOST_WATCHES(e->w->base.m, connected, e->w->base.m, e->w->base.m->job.node_of[e->pe], text);
 	free(text);
 }

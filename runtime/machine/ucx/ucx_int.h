@@ -42,9 +42,9 @@ struct ucx {
 	ucp_datatype_t packed[AM_FRAME + 1]; /* ucx_pack.c's, by what is sent */
 };
 
-/** Over tcp a lost packet holds up all that follows on its connection, and so does what is large. So
- * there each PE has up to three to another one, each made on first use. Elsewhere all streams are the
- * same endpoint. */
+/** Over tcp a lost packet holds up all that follows on its connection, and so does what is large.
+ * So there each PE has up to three to another one, each made on first use. Elsewhere all streams
+ * are the same endpoint. */
 enum ucx_stream { UCX_CALLS, UCX_URGENT, UCX_PUTS, UCX_STREAMS };
 
 /** The connection to one remote PE; made on first use. */
@@ -93,7 +93,8 @@ struct ucx_pe {
 	struct ucx_remote *remotes;
 	struct ucx_ep *open;     /* those used since the last pass; a list */
 	size_t n_late;           /* arrivals kept back, of all sources together */
-	struct late_queue *late; /* [n_pes], NULL until the first rendezvous */
+	struct late_queue *late; /* [n_pes * UCX_STREAMS], NULL until one arrival is late */
+	uint64_t random;         /* CK_RANDOM_DELAY: each stream is late by itself; 0: none is */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 	struct cut_arriving *cuts; /* [2 * n_pes]: calls, urgent; NULL until the first piece of one */
 	uint32_t *urgent;        /* [n_pes]: urgent messages that have come; NULL until the first one */
@@ -183,6 +184,8 @@ void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 /** The same for an urgent one, which waits for nothing. */
 void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
+/** With CK_RANDOM_DELAY: deliver some of what waits. */
+void ucx_late_poll(struct ucx_pe *w);
 /** What follows from this source waits until so many urgent ones have come. */
 void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,

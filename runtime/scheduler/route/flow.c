@@ -71,7 +71,7 @@ static bool may_send(const struct csd_peer *p, uint64_t size)
 	return under_way + size <= p->budget || under_way <= p->budget / 4;
 }
 
-/* What is urgent has a quarter of the budget beyond it, so that it is not behind calls that wait. */
+/* What is urgent has a quarter of the budget beyond it, so it is not behind calls that wait. */
 static bool urgent_may_send(const struct csd_peer *p, uint64_t size)
 {
 	return p->sent - p->acked + size <= p->budget + p->budget / 4 || may_send(p, size);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * way.c: which messages may overtake which others between two PEs of different hosts, where a pair
- * has three connections over tcp: calls, urgent messages, and puts. GUIDE.md promises an order among
- * calls of one priority only, and none between calls and puts; so calls of the program need no more.
- * All else is the runtime's, and a protocol may count on "behind all calls that I have sent".
+ * has three connections over tcp: calls, urgent messages, and puts. GUIDE.md promises an order
+ * among calls of one priority only, and none between calls and puts; so calls of the program need
+ * no more. All else is the runtime's, and a protocol may count on "behind all calls that I have
+ * sent".
  *
  *   message                                        connection   waits for earlier
  *   call of an element, branch or chare, message
