@@ -199,7 +199,7 @@ struct csd_shape {
 	uint16_t root_at;                  /* the root of the tree, 4 bytes; 0: it is PE 0 */
 	uint8_t ways[16];                  /* enum csd_way */
 	const char *astray;                /* the error then; NULL: handlers.c's text */
-	uint8_t order;                     /* enum csd_order */
+	uint8_t order;                     /* enum csd_ordering */
 	/** Any other error, as the end of "...does not fit: "; NULL: none. May be called again for a
 	 * message that has waited. NULL: no further check. */
 	const char *(*misfit)(struct pe *pe, const struct cmi_msg *m);
@@ -207,7 +207,7 @@ struct csd_shape {
 
 /** What a message to another host must not overtake (way.c). A handler without a shape is the
  * program's, and has CSD_ORDER_PRIORITY. */
-enum csd_order {
+enum csd_ordering {
 	CSD_ORDER_ALL,      /* anything that was sent to that PE before */
 	CSD_ORDER_PRIORITY, /* earlier ones of its priority: calls of the program */
 	CSD_ORDER_OWN,      /* earlier ones for its handler */

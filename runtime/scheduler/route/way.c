@@ -49,7 +49,7 @@ static enum cmi_way way_of(const struct node *node, const struct cmi_msg *m, siz
 {
 	const struct csd_shape *s = node->handlers[m->handler].shape;
 
-	switch (s ? (enum csd_order)s->order : CSD_ORDER_PRIORITY) {
+	switch (s ? (enum csd_ordering)s->order : CSD_ORDER_PRIORITY) {
 	case CSD_ORDER_PRIORITY:
 		return is_urgent(m, size) ? CMI_URGENT : CMI_CALL;
 	case CSD_ORDER_OWN:
