@@ -84,6 +84,8 @@ static struct csd_thing channel_thing(struct pe *pe, const struct direct_id *id)
 /** What it waits for. Puts are numbered from 1. NULL: nothing. */
 static const char *receiver_waits(const struct direct_channel_hot *hot)
 {
+	if (hot->inner)
+		return NULL;
 	switch ((enum channel_state)hot->state) {
 	case CHANNEL_ARMED:
 		return "waits for";

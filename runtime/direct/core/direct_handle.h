@@ -23,7 +23,12 @@
 /** How arrival is signalled: by the last word of the data, or by a word of its own in the line. */
 enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ };
 /** The path of puts. */
-enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
+enum direct_path {
+	DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE,
+	/* an end is in a device's memory */
+	DIRECT_DEVICE, DIRECT_DEVICE_IPC, DIRECT_DEVICE_STAGED,
+	DIRECT_PATHS,
+};
 
 /** The contents of a CkDirectHandle.
  *
@@ -48,7 +53,7 @@ struct direct_handle {
 	bool here;                    /* the receiving end is on the same PE */
 	uint8_t mode;                 /* enum direct_mode */
 	bool strided;                 /* by assocLocalStrided */
-	uint8_t spare;
+	uint8_t device;               /* where the receive buffer lies: direct_device.h */
 	uint64_t bytes;
 	union {
 		uint64_t oob;

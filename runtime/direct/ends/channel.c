@@ -137,9 +137,13 @@ static void publish_mark(const struct direct_channel_hot *hot)
 
 	/* relaxed, then release: pairs with the acquire in direct_check_put, which sees the checksum
 	 * of every mark that it sees. */
-	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
-			      memory_order_relaxed);
+	atomic_store_explicit(&ch->line->checksum,
+			      hot->device ? 0 : direct_checksum(ch->buf, ch->bytes), memory_order_relaxed);
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
+	/* release: the sender's stream waits for it and then overwrites what this PE has read. */
+	if (hot->device && !hot->streamed)
+		atomic_store_explicit(&ch->line->credit, direct_seq(hot->generation, direct_marks(hot)),
+				      memory_order_release);
 }
 
 /** In checked mode, or where waiting times are counted. */
@@ -234,6 +238,11 @@ static __attribute__((noinline, cold)) void armed_already(struct pe *pe, const c
 			      "ready while the channel is armed");
 }
 
+bool direct_came_ahead(const struct pe *pe, const struct direct_channel_hot *hot, uint64_t n)
+{
+	return hot->device && (hot->inner || n <= direct_node_of(pe)->device->ahead(pe, hot));
+}
+
 /** Sequence mode: there was no put since the last arrival. */
 static inline void check_not_overrun(struct pe *pe, const char *call,
 				     const struct direct_channel_hot *hot)
@@ -241,7 +250,8 @@ static inline void check_not_overrun(struct pe *pe, const char *call,
 	/* relaxed: only the value counts, and no data depends on it. */
 	uint64_t seq = atomic_load_explicit(hot->poll.word, memory_order_relaxed);
 
-	if (CSD_UNLIKELY(seq != hot->poll.idle))
+	if (CSD_UNLIKELY(seq != hot->poll.idle) &&
+	    !direct_came_ahead(pe, hot, seq - hot->poll.idle))
 		direct_broken(pe, call, direct_id_of_channel(pe, hot),
 			      "order CkDirect_ready before the sender's next put",
 			      "a put came before the last one was consumed");
@@ -356,6 +366,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	ch->fetched = 0;
 	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
 	hot->own = hot->rma = hot->tell = hot->landed = hot->named = hot->retired = hot->easy = false;
+	hot->streamed = hot->inner = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders these stores before
@@ -364,6 +375,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	atomic_store_explicit(&ch->line->consumed, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->written, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->binder, 0, memory_order_relaxed);
+	atomic_store_explicit(&ch->line->credit, direct_seq(hot->generation, 1), memory_order_relaxed);
 	if (hot->mode == DIRECT_SEQ) {
 		hot->poll.word = &ch->line->seq;
 		hot->poll.idle = direct_seq(hot->generation, 0);
@@ -376,7 +388,9 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	watch(pe, hot);
 }
 
-static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *hot)
+/** `name`: the buffer is in a device's memory. */
+static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *hot, uint8_t device,
+				const struct direct_device_name *name)
 {
 	const struct direct_channel *ch = direct_rest(hot);
 	CkDirectHandle handle = {{0}};
@@ -392,17 +406,20 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 	h->mode = hot->mode;
 	h->recv_addr = (uintptr_t)ch->buf;
 	h->line_addr = (uintptr_t)ch->line;
-	if (pe->node->job->n_nodes > 1) {
+	h->device = device;
+	if (name)
+		memcpy(&h->recv_key, name, sizeof *name);
+	else if (pe->node->job->n_nodes > 1)
 		cmi_mem_key(pe->node->machine, ch->buf, ch->bytes, &h->recv_key);
+	if (pe->node->job->n_nodes > 1)
 		h->line_key = direct_block(hot)->line_key;
-	}
 	h->seal = direct_seal(h);
 	return handle;
 }
 
 static struct direct_channel_hot *create_channel(struct pe *pe, const char *call, void *buf,
 						 size_t bytes, CkDirectFn fn,
-						 enum direct_mode mode, uint64_t oob)
+						 enum direct_mode mode, uint64_t oob, bool device)
 {
 	struct direct_channel_hot *hot;
 	struct direct_channel *ch;
@@ -414,6 +431,7 @@ static struct direct_channel_hot *create_channel(struct pe *pe, const char *call
 	ch->bytes = bytes;
 	ch->fn = fn;
 	hot->mode = (uint8_t)mode;
+	hot->device = device;
 	hot->poll.idle = oob;
 	set_up(pe, hot);
 	return hot;
@@ -425,10 +443,10 @@ CkDirectHandle CkDirect_createHandle(void *recv_buf, size_t bytes, uint64_t oob,
 	static const char call[] = "CkDirect_createHandle";
 	struct pe *pe = direct_self(call);
 	struct direct_channel_hot *hot =
-		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
+		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob, false);
 
 	direct_rest(hot)->data = data;
-	return handle_of(pe, hot);
+	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
 }
 
 CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t oob,
@@ -442,22 +460,63 @@ CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t 
 	if (data_bytes > DIRECT_DATA_MAX)
 		csd_abort(pe, "%s: %zu bytes of data for the function; at most %d, "
 			  "pass a pointer instead", call, data_bytes, DIRECT_DATA_MAX);
-	hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
+	hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob, false);
 	copy = direct_block(hot)->copy[direct_rest(hot)->number % DIRECT_BLOCK];
 	if (data_bytes)
 		memcpy(copy, data, data_bytes);
 	direct_rest(hot)->data = copy;
-	return handle_of(pe, hot);
+	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
 }
 
 CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn fn, void *data)
 {
 	static const char call[] = "CkDirect_createHandleSeq";
 	struct pe *pe = direct_self(call);
-	struct direct_channel_hot *hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0);
+	struct direct_channel_hot *hot =
+		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0, false);
 
 	direct_rest(hot)->data = data;
-	return handle_of(pe, hot);
+	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
+}
+
+/* ---- for the layer for devices -------------------------------------------------------- */
+
+struct direct_channel_hot *direct_channel_on_device(struct pe *pe, const char *call, void *buf,
+						    size_t bytes, CkDirectFn fn, void *data,
+						    uint8_t device,
+						    const struct direct_device_name *name,
+						    CkDirectHandle *h_p)
+{
+	struct direct_channel_hot *hot = create_channel(pe, call, buf, bytes, fn, DIRECT_SEQ, 0, true);
+
+	direct_rest(hot)->data = data;
+	direct_make_rma(pe, hot);
+	*h_p = handle_of(pe, hot, device, name);
+	return hot;
+}
+
+struct direct_channel_hot *direct_word_open(struct pe *pe, CkDirectFn fn, void *data)
+{
+	static unsigned char nothing[8];
+	struct direct_channel_hot *hot =
+		create_channel(pe, "a device's word", nothing, sizeof nothing, fn, DIRECT_SEQ,
+			       0, true);
+
+	direct_rest(hot)->data = data;
+	hot->inner = true;
+	direct_make_rma(pe, hot);
+	pollset_remove(&direct_of(pe)->set, &hot->poll);
+	hot->state = CHANNEL_CONSUMED;
+	direct_count_armed(pe);
+	return hot;
+}
+
+void direct_word_await(struct pe *pe, struct direct_channel_hot *hot)
+{
+	if (hot->state != CHANNEL_CONSUMED)
+		return;
+	hot->state = CHANNEL_MARKED;
+	watch(pe, hot);
 }
 
 /* ---- ends with names ---------------------------------------------------------------- */
@@ -511,10 +570,10 @@ void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct
 	check_shape(pe, call, r->buf, r->bytes, r->fn, mode);
 	if (mode == DIRECT_PATTERN)
 		memcpy(&last, (const unsigned char *)r->buf + r->bytes - 8, sizeof last);
-	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob);
+	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob, false);
 	hot->named = true;
 	direct_rest(hot)->data = r->data;
-	made = handle_of(pe, hot);
+	made = handle_of(pe, hot, DIRECT_IN_HOST, NULL);
 	*h = *direct_open(&made);
 	if (r->landed || r->state == CSD_END_CONSUMED)
 		put_back(hot, last);
@@ -646,6 +705,8 @@ static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 {
 	struct direct_pe *d = direct_of(pe);
 
+	if (hot->device && !hot->inner)
+		direct_node_of(pe)->device->end(pe, hot);
 	uncount(pe, hot);
 	silence(hot);
 	/* A put that still comes must ring, so that direct_unexpected reports it. */
