@@ -30,7 +30,8 @@ extern "C" {
  * Shape    any size >= 1 and any alignment; all of it in one allocation.
  * Owner    dbuf stays the user's, and must be freed after the channel has been destroyed and every
  *          sender has destroyed its end.
- * Misuse   memory that is no device's aborts, as does a job without a driver or a device. */
+ * Misuse   memory that is no device's aborts, as does a job without a driver or a device, and
+ *          CkDirect_createSet with such a channel. */
 CkDirectHandle CkDirect_createHandleDevice(void *dbuf, size_t bytes, CkDirectFn fn, void *data);
 
 /** As CkDirect_assocLocalBuffer, of a send buffer in a device's memory. */
@@ -62,8 +63,7 @@ void CkDirect_waitStream(const CkDirectHandle *h, void *stream);
  * Called   as CkDirect_ready, or ahead: before the put's function has run, if CkDirect_waitStream
  *          was called for that put. Then the function runs later, when the put is seen, and calls
  *          no ready.
- * Misuse   a call ahead without CkDirect_waitStream, more than 64 of them, and a channel in a set
- *          aborts when it is called ahead. */
+ * Misuse   a call ahead without CkDirect_waitStream, and more than 64 of them, abort. */
 void CkDirect_readyStream(CkDirectHandle *h, void *stream);
 
 /** Memory of the device for buffers of channels, 256-byte aligned, not zeroed; cut from large

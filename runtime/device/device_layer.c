@@ -21,7 +21,6 @@ static const struct direct_device calls = {
 	.rebind = device_rebind,
 	.leave = device_leave,
 	.end = device_receiver_end,
-	.ahead = device_ahead,
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -155,6 +155,7 @@ static void put_over(void *data)
 {
 	struct device_sender *ds = data;
 
+	direct_take_one(csd_self(), ds->done, 0);
 	ds->end->op.done(&ds->end->op);
 }
 

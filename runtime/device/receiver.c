@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "../direct/ends/set.h"
 #include "../machine/base/cmi_alloc.h"
 
 struct device_receiver *device_receiver_at(const struct pe *pe, uint32_t number)
@@ -45,6 +44,7 @@ static void arrived(void *data)
 {
 	struct device_receiver *r = data;
 
+	direct_take_one(csd_self(), r->hot, r->ahead);
 	r->running = true;
 	r->fn(r->data);
 	r->running = false;
@@ -130,9 +130,6 @@ static void ready_ahead(struct pe *pe, const char *call, struct device_receiver 
 	if (r->waited < device_allowed(r))
 		direct_broken(pe, call, id, "call it in the channel's function, or CkDirect_waitStream before it",
 			      "ready while the channel is armed");
-	if (direct_set_of(r->hot))
-		direct_broken(pe, call, id, "call it in the function of the set",
-			      "ready ahead of a channel in a set");
 	if (r->ahead == DEVICE_AHEAD_MOST)
 		direct_broken(pe, call, id, "let the PE's scheduler run",
 			      "%d calls ahead of the channel's function", DEVICE_AHEAD_MOST);
@@ -157,13 +154,6 @@ void CkDirect_readyStream(CkDirectHandle *h, void *stream)
 }
 
 /* ---- for the channel layer ------------------------------------------------------------------- */
-
-uint64_t device_ahead(const struct pe *pe, const struct direct_channel_hot *hot)
-{
-	const struct device_receiver *r = device_receiver_at(pe, direct_rest(hot)->number);
-
-	return r ? r->ahead : 0;
-}
 
 void device_receiver_end(struct pe *pe, const struct direct_channel_hot *hot)
 {

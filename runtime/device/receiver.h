@@ -37,8 +37,7 @@ static inline uint64_t device_allowed(const struct device_receiver *r)
 	return direct_marks(r->hot) + r->ahead;
 }
 
-/** direct_device.ahead and end. */
-uint64_t device_ahead(const struct pe *pe, const struct direct_channel_hot *hot);
+/** direct_device.end. */
 void device_receiver_end(struct pe *pe, const struct direct_channel_hot *hot);
 
 void device_receivers_free(struct device_pe *dp);

@@ -91,7 +91,10 @@ static void piece_may_go(struct pe *pe, struct piece *p)
 /** Its copy in host memory is complete. */
 static void piece_read(void *data)
 {
-	piece_may_go(csd_self(), data);
+	struct piece *p = data;
+
+	direct_take_one(csd_self(), p->read, 0);
+	piece_may_go(csd_self(), p);
 }
 
 static void read_piece(struct pe *pe, const struct device_staged_out *out, struct piece *p,

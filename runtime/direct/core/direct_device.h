@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * direct_device.h: what this layer asks of the one above it, runtime/device, about channels with an
- * end in a device's memory. No such channel, no call.
+ * direct_device.h: what this layer asks of the one above it, runtime/device, about channels with
+ * an end in a device's memory. No such channel, no call.
  *
- * The receiving end of such a channel is one in sequence mode that is always polled, as if the
- * network were its sender: a device stores the arrival word. The sending end has a path of its own,
- * and its puts are the device's.
+ * The receiving end of such a channel counts (DIRECT_COUNTED) and is always polled, as if the
+ * network were its sender: a device stores the arrival word. The sending end has a path of its
+ * own, and its puts are the device's.
  */
 #ifndef DIRECT_DEVICE_H
 #define DIRECT_DEVICE_H
@@ -20,8 +20,8 @@ struct direct_channel_hot;
 struct direct_sender;
 
 struct direct_device {
-	/** Bind `s` to a channel of which an end is in device memory: make s->device, choose s->path, map
-	 * s->line where it can be reached. Returns why, for --verbose. */
+	/** Bind `s` to a channel of which an end is in device memory: make s->device, choose
+	 * s->path, map s->line where it can be reached. Returns why, for --verbose. */
 	const char *(*bind)(struct pe *pe, const char *call, struct direct_sender *s,
 			    const struct direct_handle *h, bool from_device);
 	/** Put. True: locally complete, as far as the next put is concerned. */
@@ -31,9 +31,6 @@ struct direct_device {
 	/** The sending end, or the receiving end, ends. */
 	void (*leave)(struct pe *pe, struct direct_sender *s);
 	void (*end)(struct pe *pe, const struct direct_channel_hot *hot);
-	/** How many puts of this end may arrive before the first has been consumed, because a stream has
-	 * been told to consume them. */
-	uint64_t (*ahead)(const struct pe *pe, const struct direct_channel_hot *hot);
 };
 
 /** What createHandle tells about device memory, in the place of a key: exactly as large. */

@@ -20,8 +20,10 @@
 #define DIRECT_MAGIC 0x43686b31u /* a handle */
 #define DIRECT_DEAD 0x43686b30u  /* one whose end was destroyed through it */
 
-/** How arrival is signalled: by the last word of the data, or by a word of its own in the line. */
-enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ };
+/** How arrival is signalled: by the last word of the data, or by a word of its own in the line.
+ * COUNTED, which no handle has: by that, but a device stores it, and the channel's function takes
+ * the put (direct_take_one), because a stream may have consumed some that the PE has not seen. */
+enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ, DIRECT_COUNTED };
 /** The path of puts. */
 enum direct_path {
 	DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE,

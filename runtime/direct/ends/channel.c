@@ -138,10 +138,11 @@ static void publish_mark(const struct direct_channel_hot *hot)
 	/* relaxed, then release: pairs with the acquire in direct_check_put, which sees the checksum
 	 * of every mark that it sees. */
 	atomic_store_explicit(&ch->line->checksum,
-			      hot->device ? 0 : direct_checksum(ch->buf, ch->bytes), memory_order_relaxed);
+			      hot->mode == DIRECT_COUNTED ? 0 : direct_checksum(ch->buf, ch->bytes),
+			      memory_order_relaxed);
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
 	/* release: the sender's stream waits for it and then overwrites what this PE has read. */
-	if (hot->device && !hot->streamed)
+	if (hot->mode == DIRECT_COUNTED && !hot->streamed)
 		atomic_store_explicit(&ch->line->credit, direct_seq(hot->generation, direct_marks(hot)),
 				      memory_order_release);
 }
@@ -238,11 +239,6 @@ static __attribute__((noinline, cold)) void armed_already(struct pe *pe, const c
 			      "ready while the channel is armed");
 }
 
-bool direct_came_ahead(const struct pe *pe, const struct direct_channel_hot *hot, uint64_t n)
-{
-	return hot->device && (hot->inner || n <= direct_node_of(pe)->device->ahead(pe, hot));
-}
-
 /** Sequence mode: there was no put since the last arrival. */
 static inline void check_not_overrun(struct pe *pe, const char *call,
 				     const struct direct_channel_hot *hot)
@@ -250,8 +246,7 @@ static inline void check_not_overrun(struct pe *pe, const char *call,
 	/* relaxed: only the value counts, and no data depends on it. */
 	uint64_t seq = atomic_load_explicit(hot->poll.word, memory_order_relaxed);
 
-	if (CSD_UNLIKELY(seq != hot->poll.idle) &&
-	    !direct_came_ahead(pe, hot, seq - hot->poll.idle))
+	if (CSD_UNLIKELY(seq != hot->poll.idle))
 		direct_broken(pe, call, direct_id_of_channel(pe, hot),
 			      "order CkDirect_ready before the sender's next put",
 			      "a put came before the last one was consumed");
@@ -345,7 +340,7 @@ static void check_shape(struct pe *pe, const char *call, const void *buf, size_t
 	if (!buf || !fn)
 		csd_abort(pe, "%s: %s is NULL; a channel needs a receive buffer and a function",
 			  call, buf ? "the arrival function" : "the receive buffer");
-	if (mode == DIRECT_SEQ) {
+	if (mode != DIRECT_PATTERN) {
 		if (!bytes)
 			csd_abort(pe, "%s: 0 bytes; a channel moves at least one", call);
 		return;
@@ -376,7 +371,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	atomic_store_explicit(&ch->line->written, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->binder, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->credit, direct_seq(hot->generation, 1), memory_order_relaxed);
-	if (hot->mode == DIRECT_SEQ) {
+	if (hot->mode != DIRECT_PATTERN) {
 		hot->poll.word = &ch->line->seq;
 		hot->poll.idle = direct_seq(hot->generation, 0);
 		atomic_store_explicit(&ch->line->seq, hot->poll.idle, memory_order_relaxed);
@@ -403,7 +398,7 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 	h->generation = hot->generation;
 	h->bytes = ch->bytes;
 	h->oob = hot->poll.idle;
-	h->mode = hot->mode;
+	h->mode = hot->mode == DIRECT_COUNTED ? DIRECT_SEQ : hot->mode;
 	h->recv_addr = (uintptr_t)ch->buf;
 	h->line_addr = (uintptr_t)ch->line;
 	h->device = device;
@@ -419,7 +414,7 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 
 static struct direct_channel_hot *create_channel(struct pe *pe, const char *call, void *buf,
 						 size_t bytes, CkDirectFn fn,
-						 enum direct_mode mode, uint64_t oob, bool device)
+						 enum direct_mode mode, uint64_t oob)
 {
 	struct direct_channel_hot *hot;
 	struct direct_channel *ch;
@@ -431,7 +426,6 @@ static struct direct_channel_hot *create_channel(struct pe *pe, const char *call
 	ch->bytes = bytes;
 	ch->fn = fn;
 	hot->mode = (uint8_t)mode;
-	hot->device = device;
 	hot->poll.idle = oob;
 	set_up(pe, hot);
 	return hot;
@@ -443,7 +437,7 @@ CkDirectHandle CkDirect_createHandle(void *recv_buf, size_t bytes, uint64_t oob,
 	static const char call[] = "CkDirect_createHandle";
 	struct pe *pe = direct_self(call);
 	struct direct_channel_hot *hot =
-		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob, false);
+		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
 
 	direct_rest(hot)->data = data;
 	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
@@ -460,7 +454,7 @@ CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t 
 	if (data_bytes > DIRECT_DATA_MAX)
 		csd_abort(pe, "%s: %zu bytes of data for the function; at most %d, "
 			  "pass a pointer instead", call, data_bytes, DIRECT_DATA_MAX);
-	hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob, false);
+	hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
 	copy = direct_block(hot)->copy[direct_rest(hot)->number % DIRECT_BLOCK];
 	if (data_bytes)
 		memcpy(copy, data, data_bytes);
@@ -472,8 +466,7 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 {
 	static const char call[] = "CkDirect_createHandleSeq";
 	struct pe *pe = direct_self(call);
-	struct direct_channel_hot *hot =
-		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0, false);
+	struct direct_channel_hot *hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0);
 
 	direct_rest(hot)->data = data;
 	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
@@ -487,7 +480,7 @@ struct direct_channel_hot *direct_channel_on_device(struct pe *pe, const char *c
 						    const struct direct_device_name *name,
 						    CkDirectHandle *h_p)
 {
-	struct direct_channel_hot *hot = create_channel(pe, call, buf, bytes, fn, DIRECT_SEQ, 0, true);
+	struct direct_channel_hot *hot = create_channel(pe, call, buf, bytes, fn, DIRECT_COUNTED, 0);
 
 	direct_rest(hot)->data = data;
 	direct_make_rma(pe, hot);
@@ -499,8 +492,8 @@ struct direct_channel_hot *direct_word_open(struct pe *pe, CkDirectFn fn, void *
 {
 	static unsigned char nothing[8];
 	struct direct_channel_hot *hot =
-		create_channel(pe, "a device's word", nothing, sizeof nothing, fn, DIRECT_SEQ,
-			       0, true);
+		create_channel(pe, "a device's word", nothing, sizeof nothing, fn,
+			       DIRECT_COUNTED, 0);
 
 	direct_rest(hot)->data = data;
 	hot->inner = true;
@@ -509,6 +502,18 @@ struct direct_channel_hot *direct_word_open(struct pe *pe, CkDirectFn fn, void *
 	hot->state = CHANNEL_CONSUMED;
 	direct_count_armed(pe);
 	return hot;
+}
+
+void direct_take_one(struct pe *pe, struct direct_channel_hot *hot, uint64_t ahead)
+{
+	/* relaxed: the scan has acquired this word already; a later value may be there by now. */
+	const uint64_t n = atomic_load_explicit(hot->poll.word, memory_order_relaxed) - hot->poll.idle;
+
+	if (!n || n > 1 + ahead)
+		direct_broken(pe, "CkDirect_put", direct_id_of_channel(pe, hot),
+			      "order CkDirect_ready before the sender's next put",
+			      "%llu puts came before the first was consumed", (unsigned long long)n);
+	hot->poll.idle++;
 }
 
 void direct_word_await(struct pe *pe, struct direct_channel_hot *hot)
@@ -570,7 +575,7 @@ void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct
 	check_shape(pe, call, r->buf, r->bytes, r->fn, mode);
 	if (mode == DIRECT_PATTERN)
 		memcpy(&last, (const unsigned char *)r->buf + r->bytes - 8, sizeof last);
-	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob, false);
+	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob);
 	hot->named = true;
 	direct_rest(hot)->data = r->data;
 	made = handle_of(pe, hot, DIRECT_IN_HOST, NULL);
@@ -705,7 +710,7 @@ static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 {
 	struct direct_pe *d = direct_of(pe);
 
-	if (hot->device && !hot->inner)
+	if (hot->mode == DIRECT_COUNTED && !hot->inner)
 		direct_node_of(pe)->device->end(pe, hot);
 	uncount(pe, hot);
 	silence(hot);

@@ -54,7 +54,6 @@ struct direct_channel_hot {
 	bool named : 1;               /* made by direct_channel_receive: it can move */
 	bool retired : 1;             /* the program has destroyed it, and a sender may not know that */
 	bool easy : 1;                /* own, and nothing is checked or counted: ready is one store */
-	bool device : 1;              /* buf is in a device's memory: not for the processor */
 	bool streamed : 1;            /* a stream is to write the credit of the next mark */
 	bool inner : 1;               /* tells the layer for devices something, not the program */
 };
@@ -210,10 +209,9 @@ static inline uint64_t direct_word_value(const struct direct_channel_hot *hot, u
 	return direct_seq(hot->generation, n);
 }
 
-/** Whether n puts may have come besides the one that is taken, because a stream has been told to
- * consume them. */
-bool direct_came_ahead(const struct pe *pe, const struct direct_channel_hot *hot, uint64_t n)
-	__attribute__((cold));
+/** For the function of an end that counts: take one put, or one step of a word; `ahead` more may
+ * have come, because a stream was told to consume them. */
+void direct_take_one(struct pe *pe, struct direct_channel_hot *hot, uint64_t ahead);
 
 /** Whether a put has arrived whose function has not run. */
 bool direct_unseen_put(const struct direct_channel_hot *hot);

@@ -20,20 +20,6 @@ enum {
 	PREFETCH_BYTES = 256,
 };
 
-/** Several puts have arrived. A stream may have consumed some of them already (ready in a stream):
- * then they are taken one by one. Else the program has broken a rule. */
-static __attribute__((noinline, cold)) uint64_t
-first_of_many(struct pe *pe, const struct direct_channel_hot *hot, uint64_t seq)
-{
-	const uint64_t n = seq - hot->poll.idle;
-
-	if (!n || !direct_came_ahead(pe, hot, n - 1))
-		direct_broken(pe, "CkDirect_put", direct_id_of_channel(pe, hot),
-			      "order CkDirect_ready before the sender's next put",
-			      "%llu puts came before the first was consumed", (unsigned long long)n);
-	return hot->poll.idle + 1;
-}
-
 /** Sequence mode: the put that has arrived must be the next one, of this channel. */
 static inline void take_sequence(struct pe *pe, struct direct_channel_hot *hot)
 {
@@ -46,7 +32,10 @@ static inline void take_sequence(struct pe *pe, struct direct_channel_hot *hot)
 			      "destroy a channel only when no put is on its way",
 			      "a put through the handle of a destroyed channel came in");
 	if (CSD_UNLIKELY(seq != hot->poll.idle + 1))
-		seq = first_of_many(pe, hot, seq);
+		direct_broken(pe, call, direct_id_of_channel(pe, hot),
+			      "order CkDirect_ready before the sender's next put",
+			      "%llu puts came before the first was consumed",
+			      (unsigned long long)(seq - hot->poll.idle));
 	hot->poll.idle = seq;
 }
 
@@ -321,7 +310,7 @@ void direct_bound_arrived(struct pe *pe, const struct direct_control_msg *c)
 	if (!hot)
 		return; /* destroyed meanwhile, which the receiver may do */
 	direct_claim(pe, direct_id_of_channel(pe, hot), direct_rest(hot)->line, c->head.src_pe);
-	if (hot->device)
+	if (hot->mode == DIRECT_COUNTED)
 		return; /* it is polled in any case */
 	if (c->path == DIRECT_RMA)
 		direct_make_rma(pe, hot);
