@@ -81,7 +81,7 @@ void Member_on_join(Member *self)
 		Member_next(Member_at(ring, me - 1), self->from);
 		return;
 	}
-	self->start = malloc(token_bytes());
+	self->start = CkDirect_alloc(token_bytes());
 	self->home = CkDirect_alloc(token_bytes());
 	if (!self->start || !self->home)
 		CkAbort("no memory for %d words", words);

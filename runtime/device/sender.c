@@ -186,8 +186,11 @@ void device_senders_free(struct direct_pe *d)
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++) {
 		struct device_sender *ds = direct_sender_at(d, i)->device;
 
-		if (ds && ds->staged)
+		if (!ds)
+			continue;
+		if (ds->staged)
 			device_staged_out_free(ds->staged);
+		device_graph_drop(ds);
 		free(ds);
 	}
 }

@@ -100,6 +100,17 @@ static const char *receiver_waits(const struct direct_channel_hot *hot)
 	}
 }
 
+/** Of a channel into a device's memory: which put has arrived, and which may come. */
+static void device_words(const struct direct_line *line, char *buf, size_t len)
+{
+	const uint64_t put = ((uint64_t)1 << 40) - 1;
+
+	/* relaxed: for people. */
+	snprintf(buf, len, "; the device's words: put %" PRIu64 " has arrived, put %" PRIu64 " may come",
+		 atomic_load_explicit(&line->seq, memory_order_relaxed) & put,
+		 atomic_load_explicit(&line->credit, memory_order_relaxed) & put);
+}
+
 static void describe_receivers(struct pe *pe, struct csd_told *to)
 {
 	const struct direct_pe *d = direct_of(pe);
@@ -113,7 +124,12 @@ static void describe_receivers(struct pe *pe, struct csd_told *to)
 		const struct direct_id id = direct_id_of_channel(pe, hot);
 		const struct csd_wait w = { .who = channel_thing(pe, &id), .since_ns = armed_since(d, i) };
 
-		csd_tell(to, &w, "%s put %" PRIu64 "%s", what, id.iteration, w.since_ns ? ", armed" : "");
+		char words[96] = "";
+
+		if (hot->mode == DIRECT_COUNTED)
+			device_words(direct_rest(hot)->line, words, sizeof words);
+		csd_tell(to, &w, "%s put %" PRIu64 "%s%s", what, id.iteration, words,
+			 w.since_ns ? ", armed" : "");
 	}
 }
 
@@ -130,7 +146,11 @@ static void describe_senders(struct pe *pe, struct csd_told *to)
 			continue;
 		const struct csd_wait w = { .who = channel_thing(pe, &id), .how = CSD_IF_ASKED };
 
-		csd_tell(to, &w, ", puts made: %" PRIu64 "%s", id.iteration,
+		char words[96] = "";
+
+		if (s->device && s->line)
+			device_words(s->line, words, sizeof words);
+		csd_tell(to, &w, ", puts made: %" PRIu64 "%s%s", id.iteration, words,
 			 direct_hot(s)->not_plain & DIRECT_BUSY ?
 			 ", the last of them not locally complete" : "");
 	}

@@ -192,7 +192,7 @@ void Cell_on_round(Cell *self, int number)
 
 void Cell_on_new(Cell *self)
 {
-	self->host_out = check_there(malloc((size_t)bytes), (size_t)bytes);
+	self->host_out = check_there(CkDirect_alloc((size_t)bytes), (size_t)bytes);
 	self->host_in = check_there(CkDirect_alloc((size_t)bytes), (size_t)bytes);
 	self->up = device_memory();
 	self->turn = device_memory();
