@@ -81,6 +81,17 @@ static void pe_start(struct pe *pe)
 	pe->layer[DEVICE_SLOT] = cmi_alloc_zero(1, sizeof(struct device_pe), "devices");
 }
 
+static void pe_stop(struct pe *pe)
+{
+	struct device_pe *dp = device_pe_of(pe);
+
+	for (int i = 0; i < dp->n_held; i++)
+		cmi_detach(pe->wire, dp->held[i]);
+	free(dp->held);
+	dp->held = NULL;
+	dp->n_held = 0;
+}
+
 /* A stream of the program may still wait, as in a job that ends early: then what would stop the
  * thread is left to the end of the process. */
 static void stop_devices(struct node *node, struct device_node *dn)
@@ -127,6 +138,7 @@ const struct csd_layer device_layer = {
 	.node_start = node_start,
 	.ready = ready,
 	.pe_start = pe_start,
+	.pe_stop = pe_stop,
 	.node_stop = node_stop,
 	.slot = DEVICE_SLOT,
 };

@@ -93,6 +93,8 @@ struct device_pe {
 	uint32_t n_receivers;
 	struct device_staging *joining;     /* sending ends that wait for the receiver's handles */
 	uint64_t n_joins;
+	struct cmi_remote **held;           /* attachments of pages that are registered */
+	int n_held, max_held;
 	struct device_gather *gather;       /* while CkDirect_putAllStream runs */
 };
 

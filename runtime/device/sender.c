@@ -61,8 +61,16 @@ static cu_ptr reach(struct pe *pe, struct device *dev, const struct direct_handl
 	return at;
 }
 
-/** The receiver's line as mapped here; NULL: it is not. The page that is registered with the driver
- * stays mapped: this attachment of it is never detached. */
+/** A page that is registered with the driver stays mapped until the loop has ended. */
+static void hold_page(struct pe *pe, const struct direct_handle *h)
+{
+	struct device_pe *dp = device_pe_of(pe);
+
+	CMI_ONE_MORE(dp->held, dp->n_held, dp->max_held, "a device's words");
+	dp->held[dp->n_held++] = cmi_attach(pe->wire, h->receiver, &h->line_key, h->line_addr);
+}
+
+/** The receiver's line as mapped here; NULL: it is not. */
 static struct direct_line *map_line(struct pe *pe, const char *call, struct direct_sender *s,
 				    const struct device *dev, const struct direct_handle *h)
 {
@@ -77,7 +85,7 @@ static struct direct_line *map_line(struct pe *pe, const char *call, struct dire
 		return NULL;
 	device_word(pe, call, dev, line, &fresh);
 	if (fresh)
-		cmi_attach(pe->wire, h->receiver, &h->line_key, h->line_addr);
+		hold_page(pe, h);
 	return line;
 }
 

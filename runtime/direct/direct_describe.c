@@ -111,6 +111,19 @@ static void device_words(const struct direct_line *line, char *buf, size_t len)
 		 atomic_load_explicit(&line->credit, memory_order_relaxed) & put);
 }
 
+/** How many puts of this end wait in a stream for the receiver's credit, as in checked mode. */
+static uint64_t uncredited(const struct direct_sender *s)
+{
+	uint64_t may, made;
+
+	if (!s->device || !s->line || !direct_is_checked(s))
+		return 0;
+	/* relaxed: for people, and for a sum that is taken again. */
+	may = atomic_load_explicit(&s->line->credit, memory_order_relaxed);
+	made = direct_seq(s->channel_generation, direct_hot(s)->iteration);
+	return made > may && made >> 40 == may >> 40 ? made - may : 0;
+}
+
 static void describe_receivers(struct pe *pe, struct csd_told *to)
 {
 	const struct direct_pe *d = direct_of(pe);
@@ -144,15 +157,18 @@ static void describe_senders(struct pe *pe, struct csd_told *to)
 
 		if (s->path == DIRECT_UNBOUND)
 			continue;
-		const struct csd_wait w = { .who = channel_thing(pe, &id), .how = CSD_IF_ASKED };
+		const bool waits = uncredited(s);
+		const struct csd_wait w = { .who = channel_thing(pe, &id),
+					    .how = waits ? CSD_WAITS : CSD_IF_ASKED };
 
 		char words[96] = "";
 
 		if (s->device && s->line)
 			device_words(s->line, words, sizeof words);
 		csd_tell(to, &w, ", puts made: %" PRIu64 "%s%s", id.iteration, words,
+			 waits ? ": a put waits for CkDirect_ready" :
 			 direct_hot(s)->not_plain & DIRECT_BUSY ?
-			 ", the last of them not locally complete" : "");
+				 ", the last of them not locally complete" : "");
 	}
 }
 
@@ -173,6 +189,6 @@ uint64_t direct_held(struct pe *pe)
 		n += hot->state == CHANNEL_MARKED && direct_unseen_put(hot);
 	}
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
-		n += direct_sender_at(d, i)->held != NULL;
+		n += (direct_sender_at(d, i)->held != NULL) + uncredited(direct_sender_at(d, i));
 	return n;
 }

@@ -5,7 +5,7 @@
  * there into the next one's device memory, and that into the next one's host memory, where it is
  * compared. A barrier between the rounds says that all ends are ready.
  *
- * 	device put|stream|all|done|rebind|ahead [ROUNDS [BYTES]]
+ *	device put|stream|all|done|rebind|ahead|MISTAKE [ROUNDS [BYTES]]
  *
  * stream: the puts from device memory go into a stream of the cell. all: two of them in one
  * launch. done: each reports its local completion. rebind: from two buffers in turn. ahead: two
@@ -18,8 +18,13 @@
 #include "ckdevice.h"
 #include "device.decl.h"
 
-enum { PUT, STREAM, ALL, DONE, REBIND, AHEAD, HOWS };
-static const char *const hows[] = { "put", "stream", "all", "done", "rebind", "ahead" };
+enum {
+	PUT, STREAM, ALL, DONE, REBIND, AHEAD,
+	EARLY, MANY, UNWAITED, SET, HOST, WRONG, BEYOND,
+	HOWS
+};
+static const char *const hows[] = { "put", "stream", "all", "done", "rebind", "ahead", "early",
+				    "many", "unwaited", "set", "host", "wrong", "beyond" };
 
 enum { UP, ACROSS, DOWN, MORE, CHANNELS };
 
@@ -125,12 +130,43 @@ static void came_ahead(Cell *self)
 	over(self);
 }
 
+/* ---- mistakes --------------------------------------------------------------------------- */
+
+static void came_nothing(void *data) { (void)data; }
+
+/* early: a second put, and the receiver never says ready. many: as many as fit, and one more. */
+static void make_mistake(Cell *self)
+{
+	CkDirectHandle *const more = &self->in[MORE];
+
+	if (how == EARLY && Cell_thisIndex(self) == 0)
+		for (int i = 0; i < 2; i++)
+			CkDirect_put(&self->out[ACROSS]);
+	else if (how == MANY)
+		for (int i = 0; i < 66; i++)
+			CkDirect_put(&self->out[ACROSS]);
+	else if (how == UNWAITED)
+		CkDirect_readyStream(more, self->stream);
+	else if (how == SET)
+		CkDirect_createSet(&more, 1, came_nothing, self);
+	else if (how == HOST)
+		CkDirect_putStream(&self->out[UP], self->stream);
+	else if (how == WRONG)
+		CkDirect_createHandleDevice(self->host_in, (size_t)bytes, came_nothing, self);
+	else if (how == BEYOND)
+		CkDirect_createHandleDevice(self->up, (size_t)1 << 30, came_nothing, self);
+}
+
 /* ---- what comes ------------------------------------------------------------------------------ */
 
 static void up_came(void *data)
 {
 	Cell *self = data;
 
+	if (how >= EARLY) {
+		make_mistake(self);
+		return;
+	}
 	if (how == AHEAD) {
 		tell_stream(self, true);
 		return;
@@ -143,6 +179,8 @@ static void across_came(void *data)
 {
 	Cell *self = data;
 
+	if (how >= EARLY)
+		return;
 	if (how == AHEAD) {
 		came_ahead(self);
 		return;
