@@ -22,7 +22,7 @@ FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so)
 # A driver without a device (tests/device/fake_cuda.c).
 FAKE_SO  := $(B)/tests/device/libcuda.so.1
 
-.PHONY: tests fuzz-bins check check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
+.PHONY: tests fuzz-bins check check-device check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
 tests: $(if $(filter-out thread,$(SANITIZE)),,lib) tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN)) $(if $(WITHOUT),,$(STAGE_BIN))) examples \
 	$(if $(SANITIZE)$(WITHOUT),,bench-bins) \
@@ -150,6 +150,9 @@ check-without: deps
 # What it builds, for it to read.
 without-list:
 	@printf '%s\n' $(patsubst $(B)/%,%,$(UNIT_BINS) $(PROG_BINS) $(EXAMPLE_BINS))
+# Where a device is; elsewhere it says that it is skipped. Paths and protocol only.
+check-device: tools $(B)/tests/programs/device
+	@tests/device/check.sh $(B) || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.

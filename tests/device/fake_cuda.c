@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define FAKE __attribute__((visibility("default")))
@@ -91,11 +92,9 @@ struct ticket {
 };
 
 static struct alloc allocs[ALLOCS];
-/** Registered host memory; what is shared lasts as long, also when the process unmaps it. */
 static struct {
 	uintptr_t at;
 	size_t bytes;
-	unsigned char *alias;         /* NULL: it is not shared */
 } registered[REGISTERED_MOST];
 
 static struct alloc *find_alloc(cu_ptr p)
@@ -277,9 +276,6 @@ cu_result cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags)
 	if (free_one >= 0) {
 		registered[free_one].at = (uintptr_t)p;
 		registered[free_one].bytes = bytes;
-		registered[free_one].alias = mremap(p, 0, bytes, MREMAP_MAYMOVE);
-		if (registered[free_one].alias == MAP_FAILED)
-			registered[free_one].alias = NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	return free_one < 0 ? CU_NO_MEMORY : CU_OK;
@@ -294,8 +290,6 @@ cu_result cuMemHostUnregister(void *p)
 	for (int i = 0; i < REGISTERED_MOST; i++)
 		if (registered[i].at == (uintptr_t)p) {
 			registered[i].at = 0;
-			if (registered[i].alias)
-				munmap(registered[i].alias, registered[i].bytes);
 			found = true;
 		}
 	pthread_mutex_unlock(&lock);
@@ -357,26 +351,22 @@ static void put(const struct device_put *p)
 	store(p->word, p->value);
 }
 
-/** Where the word can be read as long as it is registered. */
-static _Atomic uint64_t *lasting(cu_ptr word)
+/** Whether the word is at least `value`. A device can wait for it when the process has unmapped it,
+ * at its end: hence no load, but a call that fails then. */
+static bool has_come(cu_ptr word, uint64_t value)
 {
-	_Atomic uint64_t *at = inside(word, 8);
+	uint64_t now = 0;
+	struct iovec to = { &now, sizeof now }, from = { inside(word, 8), sizeof now };
 
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < REGISTERED_MOST; i++)
-		if (registered[i].alias && word - registered[i].at < registered[i].bytes)
-			at = (_Atomic uint64_t *)(void *)(registered[i].alias + (word - registered[i].at));
-	pthread_mutex_unlock(&lock);
-	return at;
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof now &&
+	       (int64_t)(now - value) >= 0;
 }
 
 static void wait_for(cu_ptr word, uint64_t value)
 {
-	_Atomic uint64_t *at = lasting(word);
-
-	if ((int64_t)(atomic_load(at) - value) < 0) {
+	if (!has_come(word, value)) {
 		waiting++;
-		while ((int64_t)(atomic_load(at) - value) < 0)
+		while (!has_come(word, value))
 			usleep(POLL_US);
 		waiting--;
 	}
