@@ -63,6 +63,7 @@ void CkDirect_waitStream(const CkDirectHandle *h, void *stream);
  * Called   as CkDirect_ready, or ahead: before the put's function has run, if CkDirect_waitStream
  *          was called for that put. Then the function runs later, when the put is seen, and calls
  *          no ready.
+ * Owner    the stream must have got here when the job ends, or the channel.
  * Misuse   a call ahead without CkDirect_waitStream, and more than 64 of them, abort. */
 void CkDirect_readyStream(CkDirectHandle *h, void *stream);
 

@@ -52,16 +52,33 @@ static unsigned char byte_of(int e, int round, int i)
 /* ---- the driver ------------------------------------------------------------------------------ */
 
 /* The program has the driver's library already, from its first device channel on. */
+static void *driver_call(const char *call)
+{
+	const char *name = getenv("CK_DEVICE");
+	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+	CHECK(library && dlsym(library, call));
+	return dlsym(library, call);
+}
+
 static void *new_stream(void)
 {
 	int (*create)(void **stream_p, unsigned flags, int priority);
-	const char *name = getenv("CK_DEVICE");
-	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *stream;
+	void *stream;
 
-	CHECK(library);
-	*(void **)&create = dlsym(library, "cuStreamCreateWithPriority");
-	CHECK(create && create(&stream, 1, 0) == 0);
+	*(void **)&create = driver_call("cuStreamCreateWithPriority");
+	CHECK(create(&stream, 1, 0) == 0);
 	return stream;
+}
+
+/* The words that it stores are the runtime's: it must be idle when the job ends. */
+static void finish(void *stream)
+{
+	int (*query)(void *);
+
+	*(void **)&query = driver_call("cuStreamQuery");
+	while (query(stream))
+		;
 }
 
 static void *device_memory(void)
@@ -118,8 +135,10 @@ static void tell_stream(Cell *self, bool begins)
 
 static void over(Cell *self)
 {
-	if (self->arrivals == rounds && (self->n_came || Cell_thisIndex(self) == 1))
-		CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_rounded(mainProxy));
+	if (self->arrivals < rounds || (!self->n_came && Cell_thisIndex(self) == 0))
+		return;
+	finish(self->stream);
+	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_rounded(mainProxy));
 }
 
 static void came_ahead(Cell *self)
