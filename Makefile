@@ -2,6 +2,7 @@
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
 #   make check   build and run the tests, a third of their matrix (FULL=1: all; SANITIZE=address|thread: a sixth, under a sanitizer)
+#   make check-device  channels between devices' buffers, where a device is
 #   make check-clang (under its address sanitizer), check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)
 #   make mutants how many planted faults the tests find
@@ -74,7 +75,7 @@ CONTEXT_SYMS := jump_fcontext make_fcontext
 PMIX_CFLAGS := $(or $(shell $(PKG_CONFIG) --cflags-only-I pmix 2>/dev/null),$(addprefix -I,$(wildcard /usr/lib/$(shell $(CC) -print-multiarch 2>/dev/null)/pmix2/include)))
 # Each layer is a folder, seen by its name; the rooms of runtime/chare are folders in it.
 RUNTIME  := $(wildcard runtime/*.[ch] runtime/*/*.[ch] runtime/*/*/*.[ch] runtime/*/*/*/*.[ch])
-INC      := -Iruntime/chare -Iruntime/direct -Iruntime/scheduler -Iruntime/image -Iruntime/trace -Iruntime/machine
+INC      := -Iruntime/chare -Iruntime/device -Iruntime/direct -Iruntime/scheduler -Iruntime/image -Iruntime/trace -Iruntime/machine
 
 # Tests and examples that call what is gone (tests/without.py checks that these are all).
 GONE     := $(if $(LEFT_OUT),$(shell awk -v out=" $(LEFT_OUT) " -v b="$(B)/" \
@@ -296,7 +297,7 @@ endef
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 
 # Headers lie flat where they are installed, so their includes lose the folder.
-PUBLIC   := ck.h ckchannel.h ckglobal.h cklb.h ckembed.h ckgen.h ckdirect.h csd.h cth.h cmi_msg.h
+PUBLIC   := ck.h ckchannel.h ckglobal.h cklb.h ckembed.h ckgen.h ckdirect.h ckdevice.h csd.h cth.h cmi_msg.h
 HEADERS  := $(filter $(addprefix %/,$(PUBLIC)),$(RUNTIME))
 MANPAGES := $(wildcard docs/man/*.1)
 # Where things go: as programs see it, and as this make writes it.

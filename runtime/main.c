@@ -6,6 +6,7 @@
 #include "chare/chare_layer.h"
 #include "chare/ckembed.h"
 #include "chare/ckgen.h"
+#include "device/device_layer.h"
 #include "direct/direct_layer.h"
 #include "rooms.gen.h"
 

@@ -36,7 +36,8 @@ LAYERS = {
     'runtime/strategies': ['runtime/machine'],
     'runtime/chare': ['runtime/strategies', 'runtime/scheduler', 'runtime/image', 'runtime/trace', 'runtime/machine'],
     'runtime/direct': ['runtime/scheduler', 'runtime/image', 'runtime/trace', 'runtime/machine'],
-    'runtime': ['runtime/chare', 'runtime/strategies', 'runtime/direct', 'runtime/scheduler', 'runtime/image',
+    'runtime/device': ['runtime/direct', 'runtime/scheduler', 'runtime/image', 'runtime/trace', 'runtime/machine'],
+    'runtime': ['runtime/chare', 'runtime/strategies', 'runtime/device', 'runtime/direct', 'runtime/scheduler', 'runtime/image',
                 'runtime/trace', 'runtime/machine'],
 }
 
@@ -57,6 +58,7 @@ FACES = {
     'runtime/machine': ['cmi.h', 'machine_int.h', 'bind.h'],
     'runtime/scheduler': ['csd.h', 'cth.h', 'pe.h', 'node.h'],
     'runtime/direct': ['ckdirect.h'],
+    'runtime/device': ['ckdevice.h'],
     'runtime/chare': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'cklb.h', 'ckembed.h', 'ckgen.h'],
 }
 
@@ -76,7 +78,8 @@ INCLUDES = {
     'runtime/strategies*': ['cklb.h', *MACHINE],
     'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h', *IMAGE],
     'runtime/direct*': SCHEDULER,
-    'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'direct_layer.h', 'csd.h', 'pe.h'],
+    'runtime/device': ['runtime/direct/*', *SCHEDULER],
+    'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'device_layer.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],
     'launcher': [*IMAGE, 'launcher/keeper/*', 'job-control/ckctl.h', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_link.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
     'launcher/keeper': [*IMAGE, 'launcher/launch.h', 'abstract.h', 'cmi_mac.h'],
@@ -84,7 +87,7 @@ INCLUDES = {
     'trace-reader': ['trace_format.h', 'one_line.h'],
     'image-reader': ['image_*.h', 'one_line.h'],
     'examples': ['ck.h'],
-    'examples/*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
+    'examples/*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
     'bench': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', 'runtime/machine/filter/filter*.h',
@@ -95,7 +98,8 @@ INCLUDES = {
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
-    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
+    'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h'],
+    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],

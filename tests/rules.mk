@@ -19,12 +19,14 @@ CUT_BIN  := $(B)/tests/ci/test_damaged
 RIG_LINK := $(B)/tests/rig/link
 # Preloaded by tests/alloc/sweep.py and tests/programs/stops.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so)
+# A driver without a device (tests/device/fake_cuda.c).
+FAKE_SO  := $(B)/tests/device/libcuda.so.1
 
-.PHONY: tests fuzz-bins check check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
+.PHONY: tests fuzz-bins check check-device check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
 tests: $(if $(filter-out thread,$(SANITIZE)),,lib) tools $(filter-out $(GONE),$(UNIT_BINS) $(PROG_BINS) $(if $(WITHOUT)$(filter thread,$(SANITIZE)),,$(DAMAGE_BINS) $(CUT_BIN)) $(if $(WITHOUT),,$(STAGE_BIN))) examples \
 	$(if $(SANITIZE)$(WITHOUT),,bench-bins) \
-	$(if $(WITHOUT),,fuzz-bins) $(FAIL_SO) $(RIG_LINK)
+	$(if $(WITHOUT),,fuzz-bins) $(FAIL_SO) $(FAKE_SO) $(RIG_LINK)
 fuzz-bins: $(FUZZ_BINS)
 
 # ---- programs and unit tests ---------------------------------------------------------------
@@ -120,6 +122,9 @@ $(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 $(RIG_LINK): $(B)/tests/rig/link.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^
+$(FAKE_SO): $(B)/tests/device/fake_cuda.o
+	$(say) LINK $@
+	$(Q)$(LINK) -shared -o $@ $^ -pthread
 $(B)/tests/alloc/fail.so $(B)/tests/image/stop.so: %.so: %.o
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -o $@ $^ -ldl
@@ -147,6 +152,9 @@ check-without: deps
 # What it builds, for it to read.
 without-list:
 	@printf '%s\n' $(patsubst $(B)/%,%,$(UNIT_BINS) $(PROG_BINS) $(EXAMPLE_BINS))
+# Where a device is; elsewhere it says that it is skipped. Paths and protocol only.
+check-device: tools $(B)/tests/programs/device
+	@tests/device/check.sh $(B) || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test
 # What the runtime promises when something goes wrong, tried many times; docs/RELIABILITY.md.

@@ -84,6 +84,8 @@ static struct csd_thing channel_thing(struct pe *pe, const struct direct_id *id)
 /** What it waits for. Puts are numbered from 1. NULL: nothing. */
 static const char *receiver_waits(const struct direct_channel_hot *hot)
 {
+	if (hot->inner)
+		return NULL;
 	switch ((enum channel_state)hot->state) {
 	case CHANNEL_ARMED:
 		return "waits for";
@@ -96,6 +98,30 @@ static const char *receiver_waits(const struct direct_channel_hot *hot)
 	default:
 		return NULL;
 	}
+}
+
+/** Of a channel into a device's memory: which put has arrived, and which may come. */
+static void device_words(const struct direct_line *line, char *buf, size_t len)
+{
+	const uint64_t put = ((uint64_t)1 << 40) - 1;
+
+	/* relaxed: for people. */
+	snprintf(buf, len, "; the device's words: put %" PRIu64 " has arrived, put %" PRIu64 " may come",
+		 atomic_load_explicit(&line->seq, memory_order_relaxed) & put,
+		 atomic_load_explicit(&line->credit, memory_order_relaxed) & put);
+}
+
+/** How many puts of this end wait in a stream for the receiver's credit, as in checked mode. */
+static uint64_t uncredited(const struct direct_sender *s)
+{
+	uint64_t may, made;
+
+	if (!s->device || !s->line || !direct_is_checked(s))
+		return 0;
+	/* relaxed: for people, and for a sum that is taken again. */
+	may = atomic_load_explicit(&s->line->credit, memory_order_relaxed);
+	made = direct_seq(s->channel_generation, direct_hot(s)->iteration);
+	return made > may && made >> 40 == may >> 40 ? made - may : 0;
 }
 
 static void describe_receivers(struct pe *pe, struct csd_told *to)
@@ -111,7 +137,12 @@ static void describe_receivers(struct pe *pe, struct csd_told *to)
 		const struct direct_id id = direct_id_of_channel(pe, hot);
 		const struct csd_wait w = { .who = channel_thing(pe, &id), .since_ns = armed_since(d, i) };
 
-		csd_tell(to, &w, "%s put %" PRIu64 "%s", what, id.iteration, w.since_ns ? ", armed" : "");
+		char words[96] = "";
+
+		if (hot->mode == DIRECT_COUNTED)
+			device_words(direct_rest(hot)->line, words, sizeof words);
+		csd_tell(to, &w, "%s put %" PRIu64 "%s%s", what, id.iteration, words,
+			 w.since_ns ? ", armed" : "");
 	}
 }
 
@@ -126,11 +157,18 @@ static void describe_senders(struct pe *pe, struct csd_told *to)
 
 		if (s->path == DIRECT_UNBOUND)
 			continue;
-		const struct csd_wait w = { .who = channel_thing(pe, &id), .how = CSD_IF_ASKED };
+		const bool waits = uncredited(s);
+		const struct csd_wait w = { .who = channel_thing(pe, &id),
+					    .how = waits ? CSD_WAITS : CSD_IF_ASKED };
 
-		csd_tell(to, &w, ", puts made: %" PRIu64 "%s", id.iteration,
+		char words[96] = "";
+
+		if (s->device && s->line)
+			device_words(s->line, words, sizeof words);
+		csd_tell(to, &w, ", puts made: %" PRIu64 "%s%s", id.iteration, words,
+			 waits ? ": a put waits for CkDirect_ready" :
 			 direct_hot(s)->not_plain & DIRECT_BUSY ?
-			 ", the last of them not locally complete" : "");
+				 ", the last of them not locally complete" : "");
 	}
 }
 
@@ -151,6 +189,6 @@ uint64_t direct_held(struct pe *pe)
 		n += hot->state == CHANNEL_MARKED && direct_unseen_put(hot);
 	}
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
-		n += direct_sender_at(d, i)->held != NULL;
+		n += (direct_sender_at(d, i)->held != NULL) + uncredited(direct_sender_at(d, i));
 	return n;
 }

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from runner import draw, tables
 
 LIST = 'tests/mutants/mutants.list'
-LAYERS = 'machine', 'trace', 'image', 'scheduler', 'strategies', 'chare', 'direct', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader'
+LAYERS = 'machine', 'trace', 'image', 'scheduler', 'strategies', 'chare', 'direct', 'device', 'ci-compiler', 'launcher', 'trace-reader', 'image-reader'
 LEAST = 60
 # A pattern that chooses more cases than this is too vague for "the tests that should find it".
 CASES_MOST = 8

@@ -20,10 +20,17 @@
 #define DIRECT_MAGIC 0x43686b31u /* a handle */
 #define DIRECT_DEAD 0x43686b30u  /* one whose end was destroyed through it */
 
-/** How arrival is signalled: by the last word of the data, or by a word of its own in the line. */
-enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ };
+/** How arrival is signalled: by the last word of the data, or by a word of its own in the line.
+ * COUNTED, which no handle has: by that, but a device stores it, and the channel's function takes
+ * the put (direct_take_one), because a stream may have consumed some that the PE has not seen. */
+enum direct_mode { DIRECT_PATTERN, DIRECT_SEQ, DIRECT_COUNTED };
 /** The path of puts. */
-enum direct_path { DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE };
+enum direct_path {
+	DIRECT_UNBOUND, DIRECT_MEMORY, DIRECT_RMA, DIRECT_MESSAGE,
+	/* an end is in a device's memory */
+	DIRECT_DEVICE, DIRECT_DEVICE_IPC, DIRECT_DEVICE_STAGED,
+	DIRECT_PATHS,
+};
 
 /** The contents of a CkDirectHandle.
  *
@@ -48,7 +55,7 @@ struct direct_handle {
 	bool here;                    /* the receiving end is on the same PE */
 	uint8_t mode;                 /* enum direct_mode */
 	bool strided;                 /* by assocLocalStrided */
-	uint8_t spare;
+	uint8_t device;               /* where the receive buffer lies: direct_device.h */
 	uint64_t bytes;
 	union {
 		uint64_t oob;

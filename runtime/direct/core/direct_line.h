@@ -28,6 +28,8 @@ struct direct_line {
 	_Atomic uint64_t generation;       /* of the channel that has the number now */
 	_Atomic uint64_t binder;           /* 1 + PE that bound the channel, 0: nobody yet */
 	_Atomic uint64_t written;          /* progress of a large put (cmi_copy_awaited), by the sender */
+	_Atomic uint64_t credit;           /* a buffer in device memory: direct_seq() of the put that may
+					    * come, by the receiver or its stream */
 };
 _Static_assert(sizeof(struct direct_line) == 64, "one cache line, written by other processes");
 

@@ -39,6 +39,7 @@ struct direct_bell_in;
 struct direct_channel;
 struct direct_channel_block;
 struct direct_channel_hot;
+struct direct_device;
 struct direct_look;
 struct direct_sender;
 struct direct_sender_hot;
@@ -94,6 +95,7 @@ struct direct_node {
 	int handler;                  /* of control messages */
 	uint32_t poll_max;            /* CK_DIRECT_POLL_MAX */
 	enum direct_path force;       /* CK_DIRECT_PATH; DIRECT_UNBOUND: choose */
+	const struct direct_device *device; /* the layer for device memory; NULL: there is none */
 	/* For statistics (counted.h): indices in pe_counts. */
 	int count_row;                /* the functions that arrivals run */
 	int count_puts;               /* by enum direct_path, from DIRECT_MEMORY on */

@@ -137,9 +137,14 @@ static void publish_mark(const struct direct_channel_hot *hot)
 
 	/* relaxed, then release: pairs with the acquire in direct_check_put, which sees the checksum
 	 * of every mark that it sees. */
-	atomic_store_explicit(&ch->line->checksum, direct_checksum(ch->buf, ch->bytes),
+	atomic_store_explicit(&ch->line->checksum,
+			      hot->mode == DIRECT_COUNTED ? 0 : direct_checksum(ch->buf, ch->bytes),
 			      memory_order_relaxed);
 	atomic_store_explicit(&ch->line->marks, direct_marks(hot), memory_order_release);
+	/* release: the sender's stream waits for it and then overwrites what this PE has read. */
+	if (hot->mode == DIRECT_COUNTED && !hot->streamed)
+		atomic_store_explicit(&ch->line->credit, direct_seq(hot->generation, direct_marks(hot)),
+				      memory_order_release);
 }
 
 /** In checked mode, or where waiting times are counted. */
@@ -335,7 +340,7 @@ static void check_shape(struct pe *pe, const char *call, const void *buf, size_t
 	if (!buf || !fn)
 		csd_abort(pe, "%s: %s is NULL; a channel needs a receive buffer and a function",
 			  call, buf ? "the arrival function" : "the receive buffer");
-	if (mode == DIRECT_SEQ) {
+	if (mode != DIRECT_PATTERN) {
 		if (!bytes)
 			csd_abort(pe, "%s: 0 bytes; a channel moves at least one", call);
 		return;
@@ -356,6 +361,7 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	ch->fetched = 0;
 	direct_of(pe)->n_large += ch->bytes >= CMI_COPY_MIN;
 	hot->own = hot->rma = hot->tell = hot->landed = hot->named = hot->retired = hot->easy = false;
+	hot->streamed = hot->inner = false;
 	hot->poll.slot = POLLSET_OUT;
 	direct_of(pe)->n_open++;
 	/* relaxed: the handle travels to the sender in a message, which orders these stores before
@@ -364,7 +370,8 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	atomic_store_explicit(&ch->line->consumed, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->written, 0, memory_order_relaxed);
 	atomic_store_explicit(&ch->line->binder, 0, memory_order_relaxed);
-	if (hot->mode == DIRECT_SEQ) {
+	atomic_store_explicit(&ch->line->credit, direct_seq(hot->generation, 1), memory_order_relaxed);
+	if (hot->mode != DIRECT_PATTERN) {
 		hot->poll.word = &ch->line->seq;
 		hot->poll.idle = direct_seq(hot->generation, 0);
 		atomic_store_explicit(&ch->line->seq, hot->poll.idle, memory_order_relaxed);
@@ -376,7 +383,9 @@ static void set_up(struct pe *pe, struct direct_channel_hot *hot)
 	watch(pe, hot);
 }
 
-static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *hot)
+/** `name`: the buffer is in a device's memory. */
+static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *hot, uint8_t device,
+				const struct direct_device_name *name)
 {
 	const struct direct_channel *ch = direct_rest(hot);
 	CkDirectHandle handle = {{0}};
@@ -389,13 +398,16 @@ static CkDirectHandle handle_of(struct pe *pe, const struct direct_channel_hot *
 	h->generation = hot->generation;
 	h->bytes = ch->bytes;
 	h->oob = hot->poll.idle;
-	h->mode = hot->mode;
+	h->mode = hot->mode == DIRECT_COUNTED ? DIRECT_SEQ : hot->mode;
 	h->recv_addr = (uintptr_t)ch->buf;
 	h->line_addr = (uintptr_t)ch->line;
-	if (pe->node->job->n_nodes > 1) {
+	h->device = device;
+	if (name)
+		memcpy(&h->recv_key, name, sizeof *name);
+	else if (pe->node->job->n_nodes > 1)
 		cmi_mem_key(pe->node->machine, ch->buf, ch->bytes, &h->recv_key);
+	if (pe->node->job->n_nodes > 1)
 		h->line_key = direct_block(hot)->line_key;
-	}
 	h->seal = direct_seal(h);
 	return handle;
 }
@@ -428,7 +440,7 @@ CkDirectHandle CkDirect_createHandle(void *recv_buf, size_t bytes, uint64_t oob,
 		create_channel(pe, call, recv_buf, bytes, fn, DIRECT_PATTERN, oob);
 
 	direct_rest(hot)->data = data;
-	return handle_of(pe, hot);
+	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
 }
 
 CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t oob,
@@ -447,7 +459,7 @@ CkDirectHandle CkDirect_createHandleData(void *recv_buf, size_t bytes, uint64_t 
 	if (data_bytes)
 		memcpy(copy, data, data_bytes);
 	direct_rest(hot)->data = copy;
-	return handle_of(pe, hot);
+	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
 }
 
 CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn fn, void *data)
@@ -457,7 +469,59 @@ CkDirectHandle CkDirect_createHandleSeq(void *recv_buf, size_t bytes, CkDirectFn
 	struct direct_channel_hot *hot = create_channel(pe, call, recv_buf, bytes, fn, DIRECT_SEQ, 0);
 
 	direct_rest(hot)->data = data;
-	return handle_of(pe, hot);
+	return handle_of(pe, hot, DIRECT_IN_HOST, NULL);
+}
+
+/* ---- for the layer for devices -------------------------------------------------------- */
+
+struct direct_channel_hot *direct_channel_on_device(struct pe *pe, const char *call, void *buf,
+						    size_t bytes, CkDirectFn fn, void *data,
+						    uint8_t device,
+						    const struct direct_device_name *name,
+						    CkDirectHandle *h_p)
+{
+	struct direct_channel_hot *hot = create_channel(pe, call, buf, bytes, fn, DIRECT_COUNTED, 0);
+
+	direct_rest(hot)->data = data;
+	direct_make_rma(pe, hot);
+	*h_p = handle_of(pe, hot, device, name);
+	return hot;
+}
+
+struct direct_channel_hot *direct_word_open(struct pe *pe, CkDirectFn fn, void *data)
+{
+	static unsigned char nothing[8];
+	struct direct_channel_hot *hot =
+		create_channel(pe, "a device's word", nothing, sizeof nothing, fn,
+			       DIRECT_COUNTED, 0);
+
+	direct_rest(hot)->data = data;
+	hot->inner = true;
+	direct_make_rma(pe, hot);
+	pollset_remove(&direct_of(pe)->set, &hot->poll);
+	hot->state = CHANNEL_CONSUMED;
+	direct_count_armed(pe);
+	return hot;
+}
+
+void direct_take_one(struct pe *pe, struct direct_channel_hot *hot, uint64_t ahead)
+{
+	/* relaxed: the scan has acquired this word already; a later value may be there by now. */
+	const uint64_t n = atomic_load_explicit(hot->poll.word, memory_order_relaxed) - hot->poll.idle;
+
+	if (!n || n > 1 + ahead)
+		direct_broken(pe, "CkDirect_put", direct_id_of_channel(pe, hot),
+			      "order CkDirect_ready before the sender's next put",
+			      "%llu puts came before the first was consumed", (unsigned long long)n);
+	hot->poll.idle++;
+}
+
+void direct_word_await(struct pe *pe, struct direct_channel_hot *hot)
+{
+	if (hot->state != CHANNEL_CONSUMED)
+		return;
+	hot->state = CHANNEL_MARKED;
+	watch(pe, hot);
 }
 
 /* ---- ends with names ---------------------------------------------------------------- */
@@ -514,7 +578,7 @@ void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct
 	hot = create_channel(pe, call, r->buf, r->bytes, r->fn, mode, r->oob);
 	hot->named = true;
 	direct_rest(hot)->data = r->data;
-	made = handle_of(pe, hot);
+	made = handle_of(pe, hot, DIRECT_IN_HOST, NULL);
 	*h = *direct_open(&made);
 	if (r->landed || r->state == CSD_END_CONSUMED)
 		put_back(hot, last);
@@ -646,6 +710,8 @@ static void end_channel(struct pe *pe, struct direct_channel_hot *hot)
 {
 	struct direct_pe *d = direct_of(pe);
 
+	if (hot->mode == DIRECT_COUNTED && !hot->inner)
+		direct_node_of(pe)->device->end(pe, hot);
 	uncount(pe, hot);
 	silence(hot);
 	/* A put that still comes must ring, so that direct_unexpected reports it. */

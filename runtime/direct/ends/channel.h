@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../core/direct_device.h"
 #include "../core/direct_handle.h"
 #include "../core/direct_line.h"
 #include "../core/direct_rules.h"
@@ -53,6 +54,8 @@ struct direct_channel_hot {
 	bool named : 1;               /* made by direct_channel_receive: it can move */
 	bool retired : 1;             /* the program has destroyed it, and a sender may not know that */
 	bool easy : 1;                /* own, and nothing is checked or counted: ready is one store */
+	bool streamed : 1;            /* a stream is to write the credit of the next mark */
+	bool inner : 1;               /* tells the layer for devices something, not the program */
 };
 _Static_assert(sizeof(struct direct_channel_hot) == 32, "two on a cache line");
 
@@ -184,8 +187,31 @@ _Noreturn void direct_unexpected(struct pe *pe, struct direct_id id,
 /** The sender of `hot` is this PE, or puts by message: this PE notices arrivals itself. */
 void direct_make_own(struct pe *pe, struct direct_channel_hot *hot);
 
-/** The network puts into `hot`: it cannot ring. */
+/** The network puts into `hot`, or a device: it cannot ring. */
 void direct_make_rma(struct pe *pe, struct direct_channel_hot *hot);
+
+/** Make a receiving end into a device's memory; `device` says where the buffer lies, and `name`
+ * what other processes must know. It is polled from now on. */
+struct direct_channel_hot *direct_channel_on_device(struct pe *pe, const char *call, void *buf,
+						    size_t bytes, CkDirectFn fn, void *data,
+						    uint8_t device,
+						    const struct direct_device_name *name,
+						    CkDirectHandle *h_p);
+
+/** A word that a device counts up: a receiving end without a sender or a buffer, for the layer for
+ * devices. fn runs once for each step. direct_word_await arms it, if it is not armed; who starts a
+ * step adds 1 to pe->n_created, as a put does. */
+struct direct_channel_hot *direct_word_open(struct pe *pe, CkDirectFn fn, void *data);
+void direct_word_await(struct pe *pe, struct direct_channel_hot *hot);
+/** Its value after step n. */
+static inline uint64_t direct_word_value(const struct direct_channel_hot *hot, uint64_t n)
+{
+	return direct_seq(hot->generation, n);
+}
+
+/** For the function of an end that counts: take one put, or one step of a word; `ahead` more may
+ * have come, because a stream was told to consume them. */
+void direct_take_one(struct pe *pe, struct direct_channel_hot *hot, uint64_t ahead);
 
 /** Whether a put has arrived whose function has not run. */
 bool direct_unseen_put(const struct direct_channel_hot *hot);

@@ -11,6 +11,7 @@
 
 #include "bells.h"
 #include "channel.h"
+#include "../core/direct_device.h"
 #include "../core/gather.h"
 
 /* Polls of the network before a put that finds the last one incomplete gives up. Completions that
@@ -61,6 +62,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->owner = NULL;
 	s->dst = NULL;
 	s->line = NULL;
+	s->device = NULL;
 	hot = direct_hot(s);
 	hot->iteration = 0;
 	hot->not_plain = (pe->node->check ? DIRECT_CHECK : 0) | (pe->trace ? DIRECT_TRACE : 0) |
@@ -280,6 +282,9 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 {
 	struct direct_sender *s = direct_sender_at_rest(pe, "CkDirect_destroyHandle", h);
 
+	if (s->device)
+		direct_node_of(pe)->device->leave(pe, s);
+	s->device = NULL;
 	detach_receiver(pe, s);
 	if (!(direct_hot(s)->not_plain & DIRECT_HERE) && direct_hot(s)->bell)
 		direct_bell_close(direct_hot(s)->bell);

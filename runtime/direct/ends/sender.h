@@ -47,13 +47,14 @@ struct direct_sender_hot {
 _Static_assert(sizeof(struct direct_sender_hot) == 32, "two on a cache line");
 
 /** The way of a put in checked mode on the other paths: it asks first, because the receiver's state
- * is not visible here. Then that of a put of an end that is stopped. */
-enum { DIRECT_ASKING = DIRECT_MESSAGE + 1, DIRECT_HOLDING };
+ * is not visible here. Then that of a put of an end that is stopped, and of one from or to a
+ * device's memory. */
+enum { DIRECT_ASKING = DIRECT_PATHS, DIRECT_HOLDING, DIRECT_BY_DEVICE };
 
 struct direct_sender {
 	uint32_t number;
 	uint8_t path, mode;
-	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING */
+	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING, DIRECT_BY_DEVICE */
 	bool named;                   /* made by direct_sender_open or direct_join: it can move */
 	const void *owner;            /* then: who can name it */
 	const unsigned char *src;     /* the user's, or staging */
@@ -80,6 +81,7 @@ struct direct_sender {
 	struct cmi_remote *recv_mem, *line_mem;
 	struct cmi_put_head head;
 	struct cmi_op op;
+	void *device;                 /* DIRECT_BY_DEVICE: the upper layer's part */
 
 	/* What to call at local completion; fn is NULL after a plain put. */
 	CkDirectFn fn;

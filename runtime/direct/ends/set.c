@@ -54,6 +54,9 @@ static void add_member(struct pe *pe, const char *call, CkDirectSet *set, CkDire
 {
 	struct direct_channel_hot *hot = direct_receiver(pe, call, direct_open(h));
 
+	if (hot->mode == DIRECT_COUNTED)
+		direct_broken(pe, call, direct_id_of_channel(pe, hot), "count in its function",
+			      "a channel into a device's memory can be in no set");
 	if (direct_set_of(hot))
 		direct_broken(pe, call, direct_id_of_channel(pe, hot),
 			      "put each channel into one set", "the channel is in a set already");

@@ -310,6 +310,8 @@ void direct_bound_arrived(struct pe *pe, const struct direct_control_msg *c)
 	if (!hot)
 		return; /* destroyed meanwhile, which the receiver may do */
 	direct_claim(pe, direct_id_of_channel(pe, hot), direct_rest(hot)->line, c->head.src_pe);
+	if (hot->mode == DIRECT_COUNTED)
+		return; /* it is polled in any case */
 	if (c->path == DIRECT_RMA)
 		direct_make_rma(pe, hot);
 	else

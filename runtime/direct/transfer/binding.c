@@ -9,9 +9,12 @@
 #include "../ends/bells.h"
 #include "../ends/channel.h"
 #include "../core/direct_control.h"
+#include "../core/direct_device.h"
 #include "put.h"
 
-static const char *const path_names[] = {"unbound", "memory", "rma", "message"};
+static const char *const path_names[] = {"unbound", "memory", "rma", "message",
+					  "device", "device-ipc", "device-staged"};
+_Static_assert(sizeof path_names / sizeof *path_names == DIRECT_PATHS, "each has a name");
 
 /* ---- choosing the path ------------------------------------------------------------- */
 
@@ -84,7 +87,7 @@ static const char *choose_path(struct pe *pe, struct direct_sender *s,
 static void say_path(const struct pe *pe, const struct direct_sender *s, const char *why)
 {
 	enum direct_path force = direct_node_of(pe)->force;
-	bool refused = force != DIRECT_UNBOUND && force != s->path;
+	bool refused = force != DIRECT_UNBOUND && force != s->path && !s->device;
 
 	fprintf(stderr,
 		"chard: channel %u of PE %d, bound by PE %d, %zu bytes: path %s (%s)%s%s%s\n",
@@ -234,6 +237,22 @@ static void name_sender(struct pe *pe, struct direct_handle *h, struct direct_se
 	seal_bound(pe, s, h);
 }
 
+/** An end is in a device's memory. */
+static void bind_device(struct pe *pe, const char *call, struct direct_handle *h,
+			const void *send_buf, bool from_device)
+{
+	struct direct_sender *s = direct_sender_new(pe);
+	const char *why;
+
+	copy_shape(s, h, send_buf);
+	why = direct_node_of(pe)->device->bind(pe, call, s, h, from_device);
+	s->way = DIRECT_BY_DEVICE;
+	direct_hot(s)->not_plain |= DIRECT_FAR;
+	if (pe->node->verbose)
+		say_path(pe, s, why);
+	name_sender(pe, h, s, send_buf, NULL);
+}
+
 static void bind_sender(struct pe *pe, const char *call, struct direct_handle *h,
 			const void *send_buf, const struct gather_shape *strides)
 {
@@ -276,7 +295,18 @@ static void bind_piece(const char *call, struct direct_handle *h, const void *se
 
 	check_bindable(pe, call, h);
 	check_send_buffer(pe, call, id_here(pe, h), h, false, send_buf, bytes_p ? *bytes_p : h->bytes);
-	bind_sender(pe, call, h, send_buf, NULL);
+	if (h->device)
+		bind_device(pe, call, h, send_buf, false);
+	else
+		bind_sender(pe, call, h, send_buf, NULL);
+}
+
+void direct_bind_from_device(struct pe *pe, const char *call, struct direct_handle *h,
+			     const void *send_buf, size_t bytes)
+{
+	check_bindable(pe, call, h);
+	check_send_buffer(pe, call, id_here(pe, h), h, false, send_buf, bytes);
+	bind_device(pe, call, h, send_buf, true);
 }
 
 void CkDirect_assocLocalBuffer(CkDirectHandle *h, const void *send_buf, size_t bytes)
@@ -297,6 +327,9 @@ static void bind_strided(struct pe *pe, const char *call, struct direct_handle *
 	check_bindable(pe, call, h);
 	check_send_buffer(pe, call, id_here(pe, h), h, true, base, h->bytes);
 	check_strides(pe, call, id_here(pe, h), &s, h->bytes);
+	if (h->device)
+		direct_broken(pe, call, id_here(pe, h), "gather it first, and use CkDirect_assocLocalBuffer",
+			      "strided data cannot go into device memory");
 	bind_sender(pe, call, h, base, &s);
 }
 
@@ -336,6 +369,8 @@ void CkDirect_rebind(CkDirectHandle *handle, const void *send_buf, size_t bytes)
 	check_send_buffer(pe, call, direct_id_of_sender(s), h, h->strided, send_buf, bytes);
 	if (!s->staging)
 		s->src = send_buf;
+	if (s->device)
+		direct_node_of(pe)->device->rebind(pe, call, s);
 	h->src = (uintptr_t)send_buf;
 	h->sender_generation = ++direct_hot(s)->generation;
 	seal_bound(pe, s, h);

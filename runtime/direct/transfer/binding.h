@@ -11,4 +11,8 @@
 void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_handle *to,
 		 const struct csd_sending *s);
 
+/** Bind the sending end to a buffer in a device's memory. */
+void direct_bind_from_device(struct pe *pe, const char *call, struct direct_handle *h,
+			     const void *send_buf, size_t bytes);
+
 #endif

@@ -12,6 +12,7 @@
  *   here     the same PE, which polls nothing: note the arrival, then copy all
  *   rma      body, flush, word: chained by the machine layer
  *   message  one active message; the receiver's own thread copies, then stores the word
+ *   device   by the layer above, with the word behind the data in a stream
  */
 #include "put.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -21,6 +22,7 @@
 
 #include "../ends/bells.h"
 #include "../ends/channel.h"
+#include "../core/direct_device.h"
 #include "../core/gather.h"
 
 /* ---- the written data ------------------------------------------------------------------ */
@@ -227,7 +229,7 @@ static inline __attribute__((always_inline)) bool put_by_am(struct direct_sender
 }
 
 /** The put itself follows when the receiver has answered. */
-static __attribute__((noinline, cold)) bool put_ask(struct pe *pe, struct direct_sender *s,
+static bool put_ask(struct pe *pe, struct direct_sender *s,
 						    uint64_t word)
 {
 	s->head.word = word;
@@ -236,7 +238,7 @@ static __attribute__((noinline, cold)) bool put_ask(struct pe *pe, struct direct
 }
 
 /** The end is not joined: the put waits in a copy of the data. */
-static __attribute__((noinline, cold)) bool put_hold(struct pe *pe, const struct direct_handle *h,
+static bool put_hold(struct pe *pe, const struct direct_handle *h,
 						     struct direct_sender *s)
 {
 	const void *src = (const void *)(uintptr_t)h->src;
@@ -252,6 +254,16 @@ static __attribute__((noinline, cold)) bool put_hold(struct pe *pe, const struct
 		memcpy(s->held, src, h->bytes);
 	direct_hot(s)->iteration--; /* it is made when they are joined */
 	return true;
+}
+
+/** Not now, or not by this processor. */
+static __attribute__((noinline, cold)) bool put_specially(struct pe *pe,
+							  const struct direct_handle *h,
+							  struct direct_sender *s, uint64_t word)
+{
+	if (s->way == DIRECT_BY_DEVICE)
+		return direct_node_of(pe)->device->put(pe, s, word);
+	return s->way == DIRECT_ASKING ? put_ask(pe, s, word) : put_hold(pe, h, s);
 }
 
 /** All paths but plain memory. Returns true when locally complete already. */
@@ -271,7 +283,7 @@ static bool put_by_path(struct pe *pe, const char *call, const struct direct_han
 	if (s->way == DIRECT_RMA)
 		return put_rma(s, word);
 	if (CSD_UNLIKELY(s->way >= DIRECT_ASKING))
-		return s->way == DIRECT_ASKING ? put_ask(pe, s, word) : put_hold(pe, h, s);
+		return put_specially(pe, h, s, word);
 	return put_by_am(s, word);
 }
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arena.h: CkDirect_allocDevice: devices' memory cut from large allocations, so that another
+ * process maps one for many buffers, and that a buffer is freed without a call that stops while a
+ * stream waits.
+ */
+#ifndef DEVICE_ARENA_H
+#define DEVICE_ARENA_H
+
+#include "device.h"
+
+/** The node stops. */
+void device_arena_release(struct device_node *dn, bool all_idle);
+
+#endif

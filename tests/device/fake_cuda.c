@@ -1,0 +1,793 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_cuda.c: a driver library without a device, for tests of what the runtime does with one:
+ * handles, offsets, paths, credits, refusals. A stream is a thread, a device's memory a file in
+ * memory. It shows nothing about the order of a device's stores, about time slices, or about
+ * speed.
+ *
+ * As with a device:
+ *   - the processor cannot touch a device's memory: it is mapped twice, and users get the one
+ *     without access;
+ *   - stores and waits reach registered host memory alone, which overlaps in no two registrations;
+ *   - a copy from host memory that is not registered has read it when the call returns; one into
+ *     it is over;
+ *   - 1020 operations fit into a stream, and the next call blocks;
+ *   - cuMemFree, cuModuleLoadData, cuIpcCloseMemHandle and cuMemHostUnregister block while a
+ *     stream waits;
+ *   - with CUDA_DEVICE_MAX_CONNECTIONS=1 a stream that waits holds up all others;
+ *   - nodes of a graph that have no order run the wrong way round.
+ *
+ * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
+ * fails (a launch), early (words are stored before the data).
+ */
+#include "../../runtime/device/cu.h"
+#include "../../runtime/device/kernels.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define FAKE __attribute__((visibility("default")))
+#define CU_PROTOTYPE(name, parameters) FAKE cu_result name parameters;
+CU_EACH(CU_PROTOTYPE)
+#undef CU_PROTOTYPE
+
+enum {
+	NOT_FOUND = 500,
+	QUEUE = 1020,
+	ALLOCS = 1024,
+	REGISTERED_MOST = 4096,
+	NODES = 8,
+	POLL_US = 20,
+	PAUSE_US = 20000,
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int waiting;             /* streams that wait for a word */
+static _Thread_local uintptr_t current; /* 1 + the ordinal of the context's device */
+
+static bool fault(const char *name)
+{
+	const char *at = getenv("FAKE_CUDA");
+	const size_t n = strlen(name);
+
+	while (at && *at) {
+		if (!strncmp(at, name, n) && (!at[n] || at[n] == ','))
+			return true;
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return false;
+}
+
+static void stop_while_waiting(void)
+{
+	while (atomic_load(&waiting))
+		usleep(POLL_US);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+struct alloc {
+	cu_ptr at;             /* no access; 0: unused */
+	unsigned char *inside; /* the same memory */
+	size_t bytes;
+	int fd, ordinal;
+	bool imported;
+};
+
+/** What a cu_ipc holds. */
+struct ticket {
+	pid_t pid;
+	int fd;
+	size_t bytes;
+};
+
+static struct alloc allocs[ALLOCS];
+static struct {
+	uintptr_t at;
+	size_t bytes;
+} registered[REGISTERED_MOST];
+
+static struct alloc *find_alloc(cu_ptr p)
+{
+	for (int i = 0; i < ALLOCS; i++)
+		if (allocs[i].at && p - allocs[i].at < allocs[i].bytes)
+			return &allocs[i];
+	return NULL;
+}
+
+static cu_result enter_alloc(cu_ptr *p, int fd, size_t bytes, bool imported)
+{
+	struct alloc *a = allocs;
+
+	while (a < allocs + ALLOCS && a->at)
+		a++;
+	if (a == allocs + ALLOCS)
+		return CU_NO_MEMORY;
+	*a = (struct alloc){ .bytes = bytes, .fd = fd, .ordinal = (int)current - 1,
+			.imported = imported };
+	a->inside = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	a->at = (uintptr_t)mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+	*p = a->at;
+	return CU_OK;
+}
+
+/** For this library: where [p, p + bytes) is. NULL: nowhere. */
+static void *inside(cu_ptr p, size_t bytes)
+{
+	struct alloc *a;
+	void *at = (void *)p;
+
+	pthread_mutex_lock(&lock);
+	a = find_alloc(p);
+	if (a)
+		at = p - a->at + bytes <= a->bytes ? a->inside + (p - a->at) : NULL;
+	pthread_mutex_unlock(&lock);
+	return at;
+}
+
+/** 1: all of it in one registration; 0: not at all; -1: in part. */
+static int is_registered(const void *p, size_t bytes)
+{
+	const uintptr_t at = (uintptr_t)p;
+	int found = 0;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < REGISTERED_MOST; i++) {
+		const uintptr_t from = registered[i].at, to = from + registered[i].bytes;
+
+		if (!from || at >= to || at + bytes <= from)
+			continue;
+		found = at >= from && at + bytes <= to ? 1 : -1;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+cu_result cuMemAlloc_v2(cu_ptr *p, size_t bytes)
+{
+	cu_result result;
+	int fd;
+
+	if (fault("noalloc") && bytes > 1 << 20)
+		return CU_NO_MEMORY;
+	bytes = (bytes + 4095) / 4096 * 4096;
+	fd = memfd_create("fake_cuda", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return CU_NO_MEMORY;
+	pthread_mutex_lock(&lock);
+	result = enter_alloc(p, fd, bytes, false);
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static cu_result drop_alloc(cu_ptr p, bool imported)
+{
+	struct alloc *a;
+
+	stop_while_waiting();
+	pthread_mutex_lock(&lock);
+	a = find_alloc(p);
+	if (a && a->at == p && a->imported == imported) {
+		munmap(a->inside, a->bytes);
+		munmap((void *)a->at, a->bytes);
+		close(a->fd);
+		a->at = 0;
+	} else {
+		a = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	return a ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuMemFree_v2(cu_ptr p) { return drop_alloc(p, false); }
+cu_result cuIpcCloseMemHandle(cu_ptr p) { return drop_alloc(p, true); }
+
+cu_result cuMemGetAddressRange_v2(cu_ptr *base_p, size_t *bytes_p, cu_ptr p)
+{
+	const struct alloc *a;
+
+	pthread_mutex_lock(&lock);
+	a = find_alloc(p);
+	if (a) {
+		*base_p = a->at;
+		*bytes_p = a->bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return a ? CU_OK : NOT_FOUND;
+}
+
+cu_result cuPointerGetAttribute(void *value_p, int attribute, cu_ptr p)
+{
+	const struct alloc *a;
+	struct alloc copy;
+
+	pthread_mutex_lock(&lock);
+	a = find_alloc(p);
+	if (a)
+		copy = *a;
+	pthread_mutex_unlock(&lock);
+	if (!a)
+		return CU_INVALID_VALUE;
+	*(int *)value_p = attribute == CU_POINTER_MEMORY ? CU_MEMORY_DEVICE :
+			attribute == CU_POINTER_ORDINAL ? copy.ordinal
+													      : !copy.imported && !fault("noipc");
+	return CU_OK;
+}
+
+cu_result cuIpcGetMemHandle(struct cu_ipc *handle_p, cu_ptr p)
+{
+	struct ticket t = { .pid = getpid() };
+	const struct alloc *a;
+
+	pthread_mutex_lock(&lock);
+	a = find_alloc(p);
+	if (a) {
+		t.fd = a->fd;
+		t.bytes = a->bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	*handle_p = (struct cu_ipc){ { 0 } };
+	memcpy(handle_p, &t, sizeof t);
+	return a && !a->imported && !fault("noipc") ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuIpcOpenMemHandle_v2(cu_ptr *p, struct cu_ipc handle, unsigned flags)
+{
+	cu_result result;
+	struct ticket t;
+	char name[64];
+	int fd;
+
+	(void)flags;
+	memcpy(&t, &handle, sizeof t);
+	if (t.pid == getpid())
+		return CU_INVALID_CONTEXT;
+	snprintf(name, sizeof name, "/proc/%d/fd/%d", t.pid, t.fd);
+	fd = open(name, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return CU_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	result = enter_alloc(p, fd, t.bytes, true);
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+cu_result cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags)
+{
+	int free_one = -1;
+
+	if (!(flags & CU_REGISTER_MAPPED) || (uintptr_t)p % 4096 || bytes % 4096)
+		return CU_INVALID_VALUE;
+	if (is_registered(p, bytes))
+		return CU_REGISTERED;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < REGISTERED_MOST; i++)
+		free_one = registered[i].at ? free_one : i;
+	if (free_one >= 0) {
+		registered[free_one].at = (uintptr_t)p;
+		registered[free_one].bytes = bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return free_one < 0 ? CU_NO_MEMORY : CU_OK;
+}
+
+cu_result cuMemHostUnregister(void *p)
+{
+	bool found = false;
+
+	stop_while_waiting();
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < REGISTERED_MOST; i++)
+		if (registered[i].at == (uintptr_t)p) {
+			registered[i].at = 0;
+			found = true;
+		}
+	pthread_mutex_unlock(&lock);
+	return found ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuMemHostGetDevicePointer_v2(cu_ptr *device_p, void *p, unsigned flags)
+{
+	(void)flags;
+	*device_p = (uintptr_t)p;
+	return is_registered(p, 1) == 1 ? CU_OK : CU_INVALID_VALUE;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+enum kind { COPY,
+	    WRITE,
+	    WAIT,
+	    PUTS,
+	    PAUSE };
+
+struct op {
+	struct op *next;
+	enum kind kind;
+	cu_ptr to, from; /* COPY */
+	void *own;       /* COPY: what was read when it was called */
+	uint64_t value;  /* WRITE, WAIT; PUTS: how many */
+	size_t bytes;
+	struct device_puts *puts;
+};
+
+struct cu_stream_ {
+	pthread_mutex_t lock;
+	pthread_cond_t more, less;
+	struct op *head, **tail;
+	uint64_t in, out;
+	pthread_t thread;
+	bool end;
+};
+
+static void store(cu_ptr word, uint64_t value)
+{
+	atomic_store_explicit((_Atomic uint64_t *)inside(word, 8), value, memory_order_release);
+}
+
+/* With "early" the word first, and then time for whoever looks for it. */
+static void put(const struct device_put *p)
+{
+	uint32_t *counter = p->counter ? inside(p->counter, 4) : NULL;
+
+	if (counter && *counter)
+		abort();
+	if (fault("early")) {
+		store(p->word, p->value);
+		usleep(PAUSE_US);
+	}
+	if (p->bytes)
+		memcpy(inside(p->to, p->bytes), inside(p->from, p->bytes), p->bytes);
+	store(p->word, p->value);
+}
+
+/** Whether the word is at least `value`. A device can wait for it when the process has unmapped it,
+ * at its end: hence no load, but a call that fails then. */
+static bool has_come(cu_ptr word, uint64_t value)
+{
+	uint64_t now = 0;
+	struct iovec to = { &now, sizeof now }, from = { inside(word, 8), sizeof now };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof now &&
+	       (int64_t)(now - value) >= 0;
+}
+
+static void wait_for(cu_ptr word, uint64_t value)
+{
+	if (!has_come(word, value)) {
+		waiting++;
+		while (!has_come(word, value))
+			usleep(POLL_US);
+		waiting--;
+	}
+	/* For the thread sanitizer, which knows memory by its address. */
+	atomic_load_explicit((_Atomic uint64_t *)inside(word, 8), memory_order_acquire);
+}
+
+static void run(struct op *o)
+{
+	switch (o->kind) {
+	case COPY:
+		memcpy(inside(o->to, o->bytes), o->own ? o->own : inside(o->from, o->bytes),
+				o->bytes);
+		free(o->own);
+		break;
+	case WRITE:
+		store(o->to, o->value);
+		break;
+	case WAIT:
+		wait_for(o->to, o->value);
+		break;
+	case PUTS:
+		for (uint64_t i = 0; i < o->value; i++)
+			put(&o->puts->put[i]);
+		free(o->puts);
+		break;
+	case PAUSE:
+		usleep(PAUSE_US);
+		break;
+	}
+}
+
+static void *stream_main(void *arg)
+{
+	struct cu_stream_ *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		struct op *o;
+
+		while (!s->head && !s->end)
+			pthread_cond_wait(&s->more, &s->lock);
+		o = s->head;
+		if (!o)
+			break;
+		s->head = o->next;
+		if (!s->head)
+			s->tail = &s->head;
+		pthread_mutex_unlock(&s->lock);
+		run(o);
+		free(o);
+		pthread_mutex_lock(&s->lock);
+		s->out++;
+		pthread_cond_broadcast(&s->less);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+static struct cu_stream_ *new_stream(void)
+{
+	struct cu_stream_ *s = calloc(1, sizeof *s);
+	sigset_t all, before;
+
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->more, NULL);
+	pthread_cond_init(&s->less, NULL);
+	s->tail = &s->head;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&s->thread, NULL, stream_main, s))
+		abort();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return s;
+}
+
+/** With one hardware queue all streams are one. */
+static struct cu_stream_ *only_stream;
+
+static bool one_queue(void)
+{
+	const char *n = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+
+	return n && atoi(n) == 1;
+}
+
+cu_result cuStreamCreateWithPriority(cu_stream *stream_p, unsigned flags, int priority)
+{
+	(void)priority;
+	if (!(flags & CU_STREAM_NONBLOCKING) || !current)
+		return CU_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	if (one_queue() && !only_stream)
+		only_stream = new_stream();
+	*stream_p = one_queue() ? only_stream : new_stream();
+	pthread_mutex_unlock(&lock);
+	return CU_OK;
+}
+
+cu_result cuStreamDestroy_v2(cu_stream s)
+{
+	if (s == only_stream)
+		return CU_OK;
+	pthread_mutex_lock(&s->lock);
+	s->end = true;
+	pthread_cond_signal(&s->more);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->more);
+	pthread_cond_destroy(&s->less);
+	free(s);
+	return CU_OK;
+}
+
+cu_result cuStreamQuery(cu_stream s)
+{
+	bool idle;
+
+	pthread_mutex_lock(&s->lock);
+	idle = s->in == s->out;
+	pthread_mutex_unlock(&s->lock);
+	return idle ? CU_OK : CU_NOT_READY;
+}
+
+/** Returns the number of the operation. */
+static uint64_t push(cu_stream s, struct op o)
+{
+	struct op *n = malloc(sizeof *n);
+	uint64_t number;
+
+	*n = o;
+	n->next = NULL;
+	pthread_mutex_lock(&s->lock);
+	while (s->in - s->out >= QUEUE)
+		pthread_cond_wait(&s->less, &s->lock);
+	*s->tail = n;
+	s->tail = &n->next;
+	number = ++s->in;
+	pthread_cond_signal(&s->more);
+	pthread_mutex_unlock(&s->lock);
+	return number;
+}
+
+static void wait_until_done(cu_stream s, uint64_t number)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->out < number)
+		pthread_cond_wait(&s->less, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/** A word that streams may use. */
+static bool is_word(cu_ptr p)
+{
+	return p % 8 == 0 && (find_alloc(p) || is_registered((void *)p, 8) == 1);
+}
+
+cu_result cuStreamWriteValue64_v2(cu_stream s, cu_ptr p, uint64_t value, unsigned flags)
+{
+	if (flags || fault("nomemops") || !is_word(p))
+		return CU_INVALID_VALUE;
+	push(s, (struct op){ .kind = WRITE, .to = p, .value = value });
+	return CU_OK;
+}
+
+cu_result cuStreamWaitValue64_v2(cu_stream s, cu_ptr p, uint64_t value, unsigned flags)
+{
+	if (flags != CU_WAIT_GEQ || fault("nomemops") || !is_word(p))
+		return CU_INVALID_VALUE;
+	push(s, (struct op){ .kind = WAIT, .to = p, .value = value });
+	return CU_OK;
+}
+
+cu_result cuMemcpyDtoDAsync_v2(cu_ptr to, cu_ptr from, size_t bytes, cu_stream s)
+{
+	if (!inside(to, bytes) || !inside(from, bytes) || !find_alloc(to) || !find_alloc(from))
+		return CU_INVALID_VALUE;
+	push(s, (struct op){ .kind = COPY, .to = to, .from = from, .bytes = bytes });
+	return CU_OK;
+}
+
+cu_result cuMemcpyDtoHAsync_v2(void *to, cu_ptr from, size_t bytes, cu_stream s)
+{
+	const int pinned = is_registered(to, bytes);
+	uint64_t number;
+
+	if (!find_alloc(from) || !inside(from, bytes) || pinned < 0)
+		return CU_INVALID_VALUE;
+	number = push(s, (struct op){ .kind = COPY, .to = (uintptr_t)to, .from = from,
+			.bytes = bytes });
+	if (!pinned)
+		wait_until_done(s, number);
+	return CU_OK;
+}
+
+cu_result cuMemcpyHtoDAsync_v2(cu_ptr to, const void *from, size_t bytes, cu_stream s)
+{
+	const int pinned = is_registered(from, bytes);
+	struct op o = { .kind = COPY, .to = to, .from = (uintptr_t)from, .bytes = bytes };
+
+	if (!find_alloc(to) || !inside(to, bytes) || pinned < 0)
+		return CU_INVALID_VALUE;
+	if (!pinned)
+		o.own = memcpy(malloc(bytes), from, bytes);
+	push(s, o);
+	return CU_OK;
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+struct cu_graph_ {
+	struct op op[NODES];
+	uintptr_t n;
+	bool loose; /* a node does not come after the one before */
+};
+struct cu_exec_ {
+	struct cu_graph_ graph;
+};
+
+static cu_result add_node(cu_node *node_p, cu_graph g, const cu_node *after, size_t n_after,
+				struct op o)
+{
+	if (g->n == NODES)
+		return CU_NO_MEMORY;
+	g->loose = g->loose || (g->n && (n_after != 1 || (uintptr_t)*after != g->n));
+	g->op[g->n++] = o;
+	*node_p = (cu_node)g->n;
+	return CU_OK;
+}
+
+static struct op op_of(const struct cu_memop_node *m)
+{
+	return (struct op){ .kind = m->ops->op == CU_OP_WRITE64 ? WRITE : WAIT,
+			    .to = m->ops->addr,
+			    .value = m->ops->value };
+}
+
+cu_result cuGraphCreate(cu_graph *graph_p, unsigned flags)
+{
+	(void)flags;
+	*graph_p = calloc(1, sizeof **graph_p);
+	return CU_OK;
+}
+
+cu_result cuGraphAddMemcpyNode(cu_node *node_p, cu_graph graph, const cu_node *after,
+				size_t n_after,
+			       const struct cu_copy *c, cu_ctx ctx)
+{
+	if (!ctx || c->from.type != CU_MEMORY_DEVICE || c->to.type != CU_MEMORY_DEVICE ||
+	    c->height != 1 || c->depth != 1 || !find_alloc(c->from.device) ||
+			!find_alloc(c->to.device) ||
+	    !inside(c->from.device, c->width) || !inside(c->to.device, c->width))
+		return CU_INVALID_VALUE;
+	return add_node(node_p, graph, after, n_after,
+			(struct op){ .kind = COPY,
+				     .to = c->to.device,
+				     .from = c->from.device,
+				     .bytes = c->width });
+}
+
+cu_result cuGraphAddBatchMemOpNode(cu_node *node_p, cu_graph graph, const cu_node *after,
+				size_t n_after,
+				   const struct cu_memop_node *ops)
+{
+	if (!ops->ctx || ops->n != 1 || fault("nomemops") || !is_word(ops->ops->addr))
+		return CU_INVALID_VALUE;
+	return add_node(node_p, graph, after, n_after, op_of(ops));
+}
+
+cu_result cuGraphExecBatchMemOpNodeSetParams(cu_exec exec, cu_node node,
+				const struct cu_memop_node *ops)
+{
+	const uintptr_t i = (uintptr_t)node - 1;
+
+	if (i >= exec->graph.n || exec->graph.op[i].kind != op_of(ops).kind ||
+			!is_word(ops->ops->addr))
+		return CU_INVALID_VALUE;
+	exec->graph.op[i] = op_of(ops);
+	return CU_OK;
+}
+
+cu_result cuGraphInstantiateWithFlags(cu_exec *exec_p, cu_graph graph, unsigned long long flags)
+{
+	(void)flags;
+	*exec_p = malloc(sizeof **exec_p);
+	(*exec_p)->graph = *graph;
+	return CU_OK;
+}
+
+cu_result cuGraphLaunch(cu_exec exec, cu_stream stream)
+{
+	const struct cu_graph_ *g = &exec->graph;
+	const bool turned = g->loose || fault("early");
+
+	if (fault("fails"))
+		return CU_INVALID_VALUE;
+	for (uintptr_t i = 0; i < g->n; i++) {
+		push(stream, g->op[turned ? g->n - 1 - i : i]);
+		if (turned)
+			push(stream, (struct op){ .kind = PAUSE });
+	}
+	return CU_OK;
+}
+
+cu_result cuGraphExecDestroy(cu_exec exec)
+{
+	free(exec);
+	return CU_OK;
+}
+
+cu_result cuGraphDestroy(cu_graph graph)
+{
+	free(graph);
+	return CU_OK;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+struct cu_func_ {
+	char name[32];
+};
+static struct cu_func_ puts_func = { "chard_puts" };
+
+cu_result cuModuleLoadData(cu_module *module_p, const void *text)
+{
+	stop_while_waiting();
+	*module_p = (cu_module)&puts_func;
+	return strncmp(text, ".version", 8) ? CU_INVALID_VALUE : CU_OK;
+}
+
+cu_result cuModuleGetFunction(cu_func *func_p, cu_module module, const char *name)
+{
+	(void)module;
+	*func_p = &puts_func;
+	return strcmp(name, puts_func.name) ? NOT_FOUND : CU_OK;
+}
+
+cu_result cuLaunchKernel(cu_func func, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+				unsigned block_x,
+			 unsigned block_y, unsigned block_z, unsigned shared_bytes,
+					cu_stream stream,
+			 void **params, void **more)
+{
+	struct device_puts *puts;
+
+	if (func != &puts_func || !grid_x || !grid_y || grid_y > DEVICE_PUTS_MOST || grid_z != 1 ||
+	    !block_x || block_y != 1 || block_z != 1 || shared_bytes || more)
+		return CU_INVALID_VALUE;
+	puts = malloc(sizeof *puts);
+	memcpy(puts->put, params[0], grid_y * sizeof *puts->put);
+	push(stream, (struct op){ .kind = PUTS, .puts = puts, .value = grid_y });
+	return CU_OK;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+cu_result cuInit(unsigned flags)
+{
+	(void)flags;
+	return fault("nodevice") ? CU_NO_DEVICE : CU_OK;
+}
+
+cu_result cuDeviceGetCount(int *n_p)
+{
+	*n_p = fault("two") ? 2 : 1;
+	return CU_OK;
+}
+
+cu_result cuDeviceGet(int *device_p, int ordinal)
+{
+	*device_p = ordinal;
+	return CU_OK;
+}
+
+cu_result cuDeviceGetAttribute(int *value_p, int attribute, int device)
+{
+	(void)device;
+	*value_p = attribute == CU_DEVICE_MEMOPS64 && !fault("nomemops");
+	return CU_OK;
+}
+
+cu_result cuDeviceGetUuid_v2(struct cu_uuid *uuid_p, int device)
+{
+	*uuid_p = (struct cu_uuid){ { 'f', 'a', 'k', 'e', (unsigned char)device } };
+	return CU_OK;
+}
+
+cu_result cuDevicePrimaryCtxRetain(cu_ctx *ctx_p, int device)
+{
+	*ctx_p = (cu_ctx)(uintptr_t)(1 + device);
+	return CU_OK;
+}
+
+cu_result cuDevicePrimaryCtxRelease_v2(int device)
+{
+	(void)device;
+	return CU_OK;
+}
+
+cu_result cuCtxGetCurrent(cu_ctx *ctx_p)
+{
+	*ctx_p = (cu_ctx)current;
+	return CU_OK;
+}
+
+cu_result cuCtxSetCurrent(cu_ctx ctx)
+{
+	current = (uintptr_t)ctx;
+	return CU_OK;
+}
+
+cu_result cuCtxGetStreamPriorityRange(int *least_p, int *greatest_p)
+{
+	*least_p = 0;
+	*greatest_p = -5;
+	return CU_OK;
+}
+
+cu_result cuGetErrorName(cu_result result, const char **name_p)
+{
+	*name_p = result == CU_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_OTHER";
+	return CU_OK;
+}
