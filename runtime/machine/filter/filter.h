@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter.h: what a network carries, compressed (lz4, zstd) and sealed (encrypted and
- * authenticated),
- * as CK_WIRE says. The room comes from rooms.list: back ends call it through the tables here.
+ * authenticated), as CK_WIRE says. The room comes from rooms.list: back ends call it through the
+ * tables here.
  *
  * An *item* is what a back end would otherwise send: a message, a segment of several, a put with
- * its
- * header. It leaves in one or more *frames* of at most FRAME_PLAIN_MOST bytes before the filters:
+ * its header. It leaves in one or more *frames* of at most FRAME_PLAIN_MOST bytes before the
+ * filters:
  *
  *   struct frame_head | the bytes, first compressed, then sealed | with seal: the tag
  *
- * The frames of a pair of PEs, one direction and one stream are numbered from 0. The number is the nonce of the
- * seal and is known on both sides, so a frame that was changed, repeated, left out or moved does
- * not
- * open. Nothing in a frame is believed before it has been opened, except the source's number, which
- * names the key.
+ * The frames of a pair of PEs, one direction and one stream are numbered from 0. The number is the
+ * nonce of the seal and is known on both sides, so a frame that was changed, repeated, left out or
+ * moved does not open. Nothing in a frame is believed before it has been opened, except the
+ * source's number, which names the key.
  *
  * A PE's state belongs to its thread; the rest is constant from filters->agree on.
  */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ucx_frame.c: where CK_WIRE is set, all active messages are frames of the filters
- * (filter/filter.h)
- * and travel eagerly, one for each block of message memory. Anything else that arrives is refused:
- * somebody on the network speaks UCX's protocol.
+ * (filter/filter.h) and travel eagerly, one for each block of message memory. Anything else that
+ * arrives is refused: somebody on the network speaks UCX's protocol.
  */
 #include "ucx_int.h"
 
@@ -75,8 +74,7 @@ static ucs_status_t bare_arrived(void *arg, const void *header, size_t header_le
 		machine_die(
 			w->base.m,
 			"node %d PE %d received %zu bytes that did not pass CK_WIRE: no node of "
-			"the job "
-			"sends such; see who can reach its ports (CK_GUARD=1 keeps strangers out)",
+			"the job sends such; see who can reach its ports (CK_GUARD=1 keeps strangers out)",
 			w->base.m->job.node, w->base.pe, bytes);
 	return UCS_OK;
 }
