@@ -18,7 +18,7 @@
 #ifndef CKDEVICE_H
 #define CKDEVICE_H
 
-#include "ckdirect.h"
+#include "../direct/ckdirect.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -49,7 +49,7 @@ SHORT_PROGRAMS, SHORT_TRIALS = 4, 12  # of each
 ANY_LINE = re.compile(r'^chard: .*(cannot|lost the connection)', re.M)
 # Our line, or that of a program that got NULL: what there was no memory for, and what to do about it.
 OUR_LINE = re.compile(r'^(chard|ckrun|ckci): .*\bno ((shared )?memory|address space) for .*[:;] .*|'
-                      r'^chard: .*cannot start the thread of PE .*; .*|'
+                      r'^chard: .*cannot start the thread of (PE .*|CK_CONTROL); .*|'
                       r'^ckci: cannot .*: Cannot allocate memory$', re.M)
 FAULT = re.compile(r'^chard: .*(Segmentation fault|Bus error|Arithmetic exception|Illegal instruction|Aborted)',
                    re.M)

@@ -11,8 +11,10 @@ import sys
 HOSTILE = ["x", "-5", "4 4", " 4", "4 ", "1.5", "1e3", "0x", "5KK", "4K4", "K", "maybe", "99999999999999999999999",
            "-99999999999999999999999", "4,", ",4", "\u00fc", "4;ls", "%s%n", "core,none", "A" * 5000]
 # Any text is a host's name, or that of a folder that is made, now or when the job is saved
-# (tests/trace/run.py has what CK_TRACE refuses). UCX's folder is looked at only where UCX makes files. CK_LB_DUMP is a file, which a step opens.
-ANY_TEXT = {"CK_HOST_ID", "CK_CONTROL", "CK_TRACE", "CK_LB_DUMP", "CK_CHECKPOINT_EXIT"}
+# (tests/trace/run.py has what CK_TRACE refuses). UCX's folder is looked at only where UCX makes files. CK_LB_DUMP is a file, which a step opens;
+# CK_WIRE_KEY one that is read where there is a network (tests/programs/wire.cases), and CK_DEVICE may be a library, which
+# is loaded for the first device channel (tests/device).
+ANY_TEXT = {"CK_HOST_ID", "CK_CONTROL", "CK_TRACE", "CK_LB_DUMP", "CK_CHECKPOINT_EXIT", "CK_WIRE_KEY", "CK_DEVICE"}
 SETTINGS = {"CK_UCX_DIR": {"CK_BOOT": "alone", "CK_MACHINE": "ucx", "CK_SHARE": "0", "UCX_TLS": "posix,self"}}
 FRACTIONS = {"CK_LB_TOLERANCE"}  # those take 1.5
 ALONE_ONLY = {"CK_GAUGES", "CK_IMAGES", "CK_NOTES", "CK_PES", "CK_UCX_DIR"}  # ckrun sets them

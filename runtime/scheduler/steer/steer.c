@@ -296,7 +296,7 @@ static void steer_pe_start(struct pe *pe)
 	s->runs = pthread_create(&s->thread, NULL, steer_run, s) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!s->runs)
-		csd_abort(pe, "CK_CONTROL: cannot start a thread; raise the limit on threads (ulimit -u)");
+		csd_abort(pe, "cannot start the thread of CK_CONTROL; raise the limit on threads (ulimit -u)");
 }
 
 /* PE 0 takes no more messages: the thread must push none, and can be joined. */
