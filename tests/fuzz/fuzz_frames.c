@@ -106,8 +106,10 @@ static int take(const uint8_t *data, size_t size)
 			look_at(&a);
 		free(frame);
 	}
-	if (pe.filter->pair[1])
-		free(pe.filter->pair[1]->m); /* the message under way */
+	/* The messages under way. */
+	for (int i = ITEM_STREAMS; i < 2 * ITEM_STREAMS; i++)
+		if (pe.filter->pair[i])
+			free(pe.filter->pair[i]->m);
 	filters_room.close(&m);
 	return 0;
 }
