@@ -432,13 +432,11 @@ def guard_refused(hosts, build):
 # ---- all of them -------------------------------------------------------------------------------
 
 
-def run_one(name, build):
-    n, rails, link, function = TRIALS[name]
-
+def tell(name, function):
+    """Runs function(folder) in namespaces of its own and prints how it ended; it returns what there is to say. The exit code."""
     def work(folder):
         try:
-            hosts = rig.Rig(n, folder, rails, link, build)
-            print(f'ok    {name} ({function(hosts, build):.1f} s)')
+            print(f'ok    {name} ({function(folder)})')
             return 0
         except rig.Refused as wrong:
             print(f'skip  {name}: {wrong}')
@@ -452,6 +450,22 @@ def run_one(name, build):
                         print(''.join(f'      {stream}: {line}\n' for line in file.read().splitlines()[-12:]), end='')
             return 1
     return rig.run_inside(work)
+
+
+def run_one(name, build):
+    n, rails, link, function = TRIALS[name]
+    return tell(name, lambda folder: f'{function(rig.Rig(n, folder, rails, link, build), build):.1f} s')
+
+
+def run_apart(script, names, options):
+    """Each trial of a script in a process of its own, by --one. The exit code of all."""
+    def run(name):
+        done = subprocess.run([sys.executable, script, '--one', '-b', options.build, name], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        print(done.stdout, end='', flush=True)
+        return done.returncode
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        return max(pool.map(run, names), default=1) and 1
 
 
 def main():
@@ -475,14 +489,7 @@ def main():
     if reason := rig.why_not():
         print(f'skip  lost hosts and links: this kernel lets us make no namespaces: {reason}')
         return 77
-
-    def run(name):
-        done = subprocess.run([sys.executable, __file__, '--one', '-b', options.build, name], text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        print(done.stdout, end='', flush=True)
-        return done.returncode
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        return max(pool.map(run, chosen), default=1) and 1
+    return run_apart(__file__, chosen, options)
 
 
 if __name__ == '__main__':

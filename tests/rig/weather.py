@@ -14,7 +14,6 @@ All combinations, or twelve: those that the word draws, or the name of the commi
 """
 
 import argparse
-import concurrent.futures
 import itertools
 import os
 import random
@@ -25,7 +24,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import rig  # noqa: E402
-from loss import Trial  # noqa: E402
+from loss import Trial, run_apart, tell  # noqa: E402
 from rig import Failed, require  # noqa: E402
 from runner import draw  # noqa: E402
 
@@ -123,21 +122,9 @@ def run_one(name, build):
 
     def work(folder):
         begin = time.monotonic()
-        try:
-            result = run_trial(rig.Rig(2, folder, link={'seed': 1}, build=build), build, weather)
-            print(f'ok    {name}: {result} ({time.monotonic() - begin:.1f} s)')
-            return 0
-        except rig.Refused as wrong:
-            print(f'skip  {name}: {wrong}')
-            return 0
-        except (Failed, subprocess.SubprocessError) as wrong:
-            print(f'FAIL  {name}: {wrong} ({time.monotonic() - begin:.1f} s)')
-            for stream in 'out', 'err':
-                with open(f'{folder}/{stream}', encoding='utf-8', errors='replace') as file:
-                    print(''.join(f'      {stream}: {line}\n' for line in file.read().splitlines()[-12:]), end='')
-            print(f'      again: tests/rig/weather.py -b {build} \'{name}\'')
-            return 1
-    return rig.run_inside(work)
+        result = run_trial(rig.Rig(2, folder, link={'seed': 1}, build=build), build, weather)
+        return f'{result}, {time.monotonic() - begin:.1f} s'
+    return tell(name, work)
 
 
 def chosen(options):
@@ -163,14 +150,7 @@ def main():
     if reason := rig.why_not() or rig.link_missing(options.build):
         print(f'skip  weather: {reason}')
         return 77
-
-    def run(name):
-        done = subprocess.run([sys.executable, __file__, '--one', '-b', options.build, name], text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        print(done.stdout, end='', flush=True)
-        return done.returncode
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        return max(pool.map(run, chosen(options)), default=1) and 1
+    return run_apart(__file__, chosen(options), options)
 
 
 if __name__ == '__main__':
