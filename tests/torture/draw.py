@@ -233,6 +233,7 @@ def environment(r):
     maybe(0.3, 'CK_LB_TOLERANCE', 0)
     maybe(0.5, 'CK_CORES', 1, 64)
     maybe(0.3, 'CK_WIRE', 'seal', 'lz4', 'zstd', 'zstd,seal')
+    maybe(0.25, 'UCX_TLS', 'tcp,self')
     return env
 
 

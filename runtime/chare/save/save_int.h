@@ -102,6 +102,7 @@ struct save_pe {
 	size_t n_asked;
 	CkCallback *thens;    /* ours: fired when the PEs have thawed */
 	size_t n_thens, thens_room;
+	bool quiescence_waited; /* requests for quiescence have waited for a checkpoint */
 };
 
 /** CK_CHECKPOINT, CK_CHECKPOINT_EXIT and CK_CHECKPOINT_WAIT. */

@@ -112,16 +112,28 @@ void when_save_now(struct pe *pe)
 	save_wish(pe, strcmp(w->where, "memory") ? w->where : "", &nobody, (struct save_then){ 0 });
 }
 
+/* Requests for quiescence wait for one checkpoint. By the time quiescence is detected again, the
+ * next one may be due; with CK_CHECKPOINT=memory,1ms it always is, and the requests would wait for
+ * ever. */
+static bool quiescence_waits(struct pe *pe)
+{
+	struct save_pe *s = save_of(pe);
+
+	if (!s->quiescence_waited && is_due(pe))
+		when_save_now(pe);
+	return s->quiescence_waited = is_under_way(s);
+}
+
 bool when_waits(struct pe *pe, const CkCallback *then)
 {
 	struct save_pe *s = save_of(pe);
 
+	if (!then)
+		return quiescence_waits(pe);
 	if (is_due(pe))
 		when_save_now(pe);
 	if (!is_under_way(s))
 		return false;
-	if (!then)
-		return true;
 	CMI_ONE_MORE(s->thens, s->n_thens, s->thens_room, "a checkpoint");
 	s->thens[s->n_thens++] = *then;
 	return true;

@@ -165,6 +165,8 @@ static void write_object(struct pe *pe, struct ck_obj *obj, void *arg)
 	struct saved_image s = { .type_bytes = (uint32_t)strlen(obj->coll->type->name) + 1 };
 	char *at;
 
+	if (!obj->coll->type->pup)
+		return; /* refused, perhaps by PE 0 only: nothing will be written */
 	if (pe->node->check && !out->to)
 		element_check(pe, obj);
 	s.bytes = element_size(pe, obj);
