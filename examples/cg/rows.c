@@ -13,21 +13,16 @@ static void rows_add(struct rows *m, int *n, long column, double value)
 
 static void rows_fill_one(struct rows *m, struct grid g, long row, int *n)
 {
-	const long z = row % g.nz, y = row / g.nz % g.ny, x = row / g.nz / g.ny;
+	const long at[] = { row / g.nz / g.ny, row / g.nz % g.ny, row % g.nz };
+	const long length[] = { g.nx, g.ny, g.nz }, step[] = { g.ny * g.nz, g.nz, 1 };
 
-	if (x > 0)
-		rows_add(m, n, row - g.ny * g.nz, -1);
-	if (y > 0)
-		rows_add(m, n, row - g.nz, -1);
-	if (z > 0)
-		rows_add(m, n, row - 1, -1);
+	for (int d = 0; d < 3; d++)
+		if (at[d] > 0)
+			rows_add(m, n, row - step[d], -1);
 	rows_add(m, n, row, g.nz > 1 ? 6 : 4);
-	if (z < g.nz - 1)
-		rows_add(m, n, row + 1, -1);
-	if (y < g.ny - 1)
-		rows_add(m, n, row + g.nz, -1);
-	if (x < g.nx - 1)
-		rows_add(m, n, row + g.ny * g.nz, -1);
+	for (int d = 2; d >= 0; d--)
+		if (at[d] < length[d] - 1)
+			rows_add(m, n, row + step[d], -1);
 }
 
 bool rows_init(struct rows *m, struct grid g, struct range rows)

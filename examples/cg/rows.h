@@ -32,15 +32,8 @@ struct rows {
 	double *value;
 };
 
-static inline long grid_points(struct grid g)
-{
-	return g.nx * g.ny * g.nz;
-}
-
-static inline long range_length(struct range r)
-{
-	return r.end - r.first;
-}
+static inline long grid_points(struct grid g) { return g.nx * g.ny * g.nz; }
+static inline long range_length(struct range r) { return r.end - r.first; }
 
 /** Part i of n of the rows. */
 static inline struct range grid_part(struct grid g, long i, long n)
@@ -81,9 +74,6 @@ void rows_turn(long n, double beta, const double *r, double *p);
 double rows_begin(const struct rows *m, uint64_t seed, double *x, double *r);
 
 /** Where the rows' own part of a vector begins that has all their columns. */
-static inline long rows_own(const struct rows *m)
-{
-	return m->rows.first - m->columns.first;
-}
+static inline long rows_own(const struct rows *m) { return m->rows.first - m->columns.first; }
 
 #endif

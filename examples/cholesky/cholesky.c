@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "../args.h"
+#include "../memory.h"
 #include "block.h"
 #include "cholesky.decl.h"
 
@@ -49,15 +50,6 @@ struct Tile {
 	int next;               /* the column of the next update; j: the last step */
 	bool working;           /* it has called itself */
 };
-
-static void *get(size_t bytes)
-{
-	void *p = calloc(1, bytes);
-
-	if (!p)
-		CkAbort("cholesky: no memory for %zu bytes", bytes);
-	return p;
-}
 
 static int n_rows(void)
 {
@@ -95,7 +87,7 @@ void register_map(void)
  * tiles multicast from the PE on which the section is made. */
 static void make_cross(int row)
 {
-	CkIndex *list = get((size_t)n_rows() * sizeof *list);
+	CkIndex *list = get(n_rows(), sizeof *list);
 	size_t count = 0;
 	CProxySection_Tile cross;
 
@@ -116,9 +108,9 @@ void Tile_on_new(Tile *self)
 		CkContributeBarrier(self, Main_cb_joined(mainProxy));
 		return;
 	}
-	self->a = get(count_of(me) * sizeof *self->a);
-	self->left = get((size_t)(me.y + 1) * sizeof *self->left);
-	self->right = get((size_t)(me.y + 1) * sizeof *self->right);
+	self->a = get((long)count_of(me), sizeof *self->a);
+	self->left = get(me.y + 1, sizeof *self->left);
+	self->right = get(me.y + 1, sizeof *self->right);
 	if (me.y == 0)
 		make_cross(me.x);
 }
@@ -288,14 +280,14 @@ void Main_on_factored(Main *self)
 		Tile_fill_all(tiles);
 		return;
 	}
-	self->l = get(verify ? (size_t)(n * n) * sizeof *self->l : 0);
+	self->l = get(verify ? n * n : 0, sizeof *self->l);
 	Tile_show_all(tiles);
 }
 
 /* Numbers of the lower half that are farther from LAPACK's factor than rounding explains. */
 static long count_wrong(const double *l)
 {
-	double *serial = get((size_t)(n * n) * sizeof *serial);
+	double *serial = get(n * n, sizeof *serial);
 	long wrong = 0;
 
 	block_fill(serial, (int)n, (int)n, 0, 0, n, (uint64_t)seed);

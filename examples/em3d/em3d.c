@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "../args.h"
+#include "../memory.h"
 #include "ckdirect.h"
 #include "ckglobal.h"
 #include "cth.h"
@@ -75,15 +76,6 @@ struct Member {
 static struct graph the_graph(void)
 {
 	return (struct graph){ CkNumPes(), nodes, degree, remote, seed };
-}
-
-static void *get(long n, size_t size)
-{
-	void *p = calloc((size_t)n + 1, size);
-
-	if (!p)
-		CkAbort("em3d: no memory for %ld nodes of degree %ld on each PE", nodes, degree);
-	return p;
 }
 
 /* ---- who reads what ------------------------------------------------------------------------ */

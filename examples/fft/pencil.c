@@ -9,8 +9,9 @@
 #include "pencil.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "../memory.h"
 
 /* ---- channels -------------------------------------------------------------------------------- */
 
@@ -19,14 +20,7 @@ static size_t bytes_of(int n_rows, int n_columns)
 	return (size_t)(n_rows * n_columns) * sizeof(fftw_complex);
 }
 
-static CkChannel **table(int n)
-{
-	CkChannel **t = calloc((size_t)n + 1, sizeof *t);
-
-	if (!t)
-		CkAbort("fft: no memory for %d channels", n);
-	return t;
-}
+static CkChannel **table(long n) { return get(n, sizeof(CkChannel *)); }
 
 /* A piece is a part of y, that of the pencil whose z_lines it is in, by a part of z, the other's.
  * */
@@ -76,8 +70,8 @@ static void connect_all(Pencil *self)
 	self->split_z_out = table(n_row(self));
 	self->join_z_in = table(n_row(self));
 	self->join_z_out = table(n_row(self));
-	self->split_y_in = table((int)side);
-	self->join_y_out = table((int)side);
+	self->split_y_in = table(side);
+	self->join_y_out = table(side);
 	self->split_y_out = table(n_column(self));
 	self->join_y_in = table(n_column(self));
 	for (int i = 0; i < n_row(self); i++)
@@ -133,7 +127,7 @@ static double input(Pencil *self, bool set)
 			const long first = ((x.first + i) * side + y.first + j) * side;
 
 			for (int z = 0; z < side; z++) {
-				const fftw_complex at = lines_input((uint64_t)seed, (uint64_t)(first + z));
+				const fftw_complex at = lines_input((uint64_t)seed, first + z);
 
 				most = fmax(most, cabs(v[z] - at));
 				if (set)
@@ -151,13 +145,13 @@ void Pencil_on_new(Pencil *self)
 	self->x_lines = get_numbers(x_count(self));
 	if (columns > 1) {
 		self->y_lines = get_numbers(y_count(self));
-		self->pieces = get_numbers((size_t)nx(self) * pieces_count(self));
+		self->pieces = get_numbers(pieces_count(self));
 	}
 	make_plan(&self->z, (struct lines){ n, ny_early(self), 1, z_row() }, self->z_lines, measure);
 	make_plan(&self->y, (struct lines){ n, nz(self), y_row(self), 1 }, y_plane(self, 0), measure);
 	make_plan(&self->x, (struct lines){ n, nz(self), (int)x_stride(self), 1 }, self->x_lines, measure);
-	memset(self->z_lines, 0, z_count(self) * sizeof *self->z_lines);
-	memset(self->x_lines, 0, x_count(self) * sizeof *self->x_lines);
+	memset(self->z_lines, 0, (size_t)z_count(self) * sizeof *self->z_lines);
+	memset(self->x_lines, 0, (size_t)x_count(self) * sizeof *self->x_lines);
 	input(self, true);
 	connect_all(self);
 	CkContributeBarrier(self, Main_cb_made(mainProxy));
@@ -169,7 +163,7 @@ static void split_plane(Pencil *self, int x)
 	lines_forward(&self->y, y_plane(self, x));
 	if (x == nx(self) - 1)
 		arm_join_y(self);
-	CkChannelPutAll(self->split_y_out + (size_t)x * (size_t)rows, (int)rows);
+	CkChannelPutAll(self->split_y_out + x * rows, (int)rows);
 }
 
 static void begin(Pencil *self)
@@ -179,7 +173,7 @@ static void begin(Pencil *self)
 		if (columns == 1)
 			split_plane(self, x);
 		else
-			CkChannelPutAll(self->split_z_out + (size_t)x * (size_t)columns, (int)columns);
+			CkChannelPutAll(self->split_z_out + x * columns, (int)columns);
 	}
 }
 
@@ -200,13 +194,13 @@ static double spectrum_error(const Pencil *self)
 {
 	const struct part part_y = part_of(row(self), rows), part_z = part_of(column(self), columns);
 	const long n = side * side * side;
-	fftw_complex *all = get_numbers((size_t)n);
+	fftw_complex *all = get_numbers(n);
 	fftw_plan plan = fftw_plan_dft_3d((int)side, (int)side, (int)side, all, all, FFTW_FORWARD,
 					  FFTW_ESTIMATE);
 	double most = 0;
 
 	for (long i = 0; i < n; i++)
-		all[i] = lines_input((uint64_t)seed, (uint64_t)i);
+		all[i] = lines_input((uint64_t)seed, i);
 	fftw_execute(plan);
 	for (int x = 0; x < side; x++)
 		for (int y = 0; y < part_y.n; y++) {
@@ -273,7 +267,7 @@ void Pencil_on_join_y(Pencil *self)
 		}
 		if (x == nx(self) - 1)
 			Pencil_split_z_ready(self);
-		CkChannelPutAll(self->join_z_out + (size_t)x * (size_t)columns, (int)columns);
+		CkChannelPutAll(self->join_z_out + x * columns, (int)columns);
 	}
 	if (columns == 1)
 		end_iteration(self);
@@ -325,8 +319,7 @@ void Pencil_on_finish(Pencil *self)
 void lines_plan_pup(pup_er p, struct lines_plan *plan)
 {
 	pup_bytes(p, &plan->lines, sizeof plan->lines);
-	pup_skip(p, &plan->forward, sizeof plan->forward);
-	pup_skip(p, &plan->backward, sizeof plan->backward);
+	pup_skip(p, plan->ways, sizeof plan->ways);
 	if (pup_isUnpacking(p))
 		make_plan(plan, plan->lines, NULL, false);
 	if (pup_isDeleting(p))

@@ -31,9 +31,8 @@ struct part {
 
 static inline struct part part_of(long i, long parts)
 {
-	const int first = (int)(side * i / parts);
-
-	return (struct part){ first, (int)(side * (i + 1) / parts) - first };
+	return (struct part){ (int)(side * i / parts),
+			      (int)(side * (i + 1) / parts) - (int)(side * i / parts) };
 }
 
 static inline int row(const Pencil *self) { return Pencil_thisIndex(self).x; }
@@ -50,24 +49,15 @@ static inline int ny(const Pencil *self) { return part_of(row(self), rows).n; }
 static inline int z_row(void) { return (int)side + PAD; }
 static inline int y_row(const Pencil *self) { return nz(self) + PAD; }
 
-static inline size_t z_count(const Pencil *self)
-{
-	return (size_t)(nx(self) * ny_early(self)) * (size_t)z_row();
-}
-
-static inline size_t y_count(const Pencil *self)
-{
-	return (size_t)(nx(self) * y_row(self)) * (size_t)side;
-}
-
-/* Of one plane of x. */
-static inline size_t pieces_count(const Pencil *self)
-{
-	return (size_t)ny_early(self) * (size_t)(side + columns * PAD);
-}
-
-static inline size_t x_stride(const Pencil *self) { return (size_t)(ny(self) * y_row(self) + PAD); }
-static inline size_t x_count(const Pencil *self) { return (size_t)side * x_stride(self); }
+/* Numbers of a plane of x, with their padding, and of all. */
+static inline long z_stride(const Pencil *self) { return ny_early(self) * (long)z_row(); }
+static inline long y_stride(const Pencil *self) { return side * y_row(self); }
+static inline long x_stride(const Pencil *self) { return ny(self) * (long)y_row(self) + PAD; }
+static inline long pieces_stride(const Pencil *self) { return ny_early(self) * (side + columns * PAD); }
+static inline long z_count(const Pencil *self) { return nx(self) * z_stride(self); }
+static inline long y_count(const Pencil *self) { return nx(self) * y_stride(self); }
+static inline long x_count(const Pencil *self) { return side * x_stride(self); }
+static inline long pieces_count(const Pencil *self) { return nx(self) * pieces_stride(self); }
 
 /* Pieces that are exchanged within a row, one for each plane and pencil, and within a column. */
 static inline int n_row(const Pencil *self) { return columns == 1 ? 0 : nx(self) * (int)columns; }
@@ -75,25 +65,23 @@ static inline int n_column(const Pencil *self) { return nx(self) * (int)rows; }
 
 static inline fftw_complex *z_plane(const Pencil *self, int x)
 {
-	return self->z_lines + (size_t)(x * ny_early(self)) * (size_t)z_row();
+	return self->z_lines + x * z_stride(self);
 }
 
 static inline fftw_complex *y_plane(const Pencil *self, int x)
 {
-	fftw_complex *planes = columns == 1 ? self->z_lines : self->y_lines;
-
-	return planes + (size_t)x * (size_t)side * (size_t)y_row(self);
+	return (columns == 1 ? self->z_lines : self->y_lines) + x * y_stride(self);
 }
 
 static inline fftw_complex *x_plane(const Pencil *self, int x)
 {
-	return self->x_lines + (size_t)x * x_stride(self);
+	return self->x_lines + x * x_stride(self);
 }
 
 /* The lines of x with one y: few enough for a cache. */
 static inline fftw_complex *x_lines_at(const Pencil *self, int y)
 {
-	return self->x_lines + (size_t)y * (size_t)y_row(self);
+	return self->x_lines + y * y_row(self);
 }
 
 /* Piece i of a row: where it leaves z_lines, is in y_lines, and comes back. */
@@ -109,10 +97,8 @@ static inline fftw_complex *in_y_lines(const Pencil *self, int i)
 
 static inline fftw_complex *in_pieces(const Pencil *self, int i)
 {
-	const int other = i % (int)columns;
-
-	return self->pieces + (size_t)(i / (int)columns) * pieces_count(self) +
-	       (part_of(other, columns).first + other * PAD) * ny_early(self);
+	return self->pieces + i / columns * pieces_stride(self) +
+	       (part_of(i % columns, columns).first + i % columns * PAD) * ny_early(self);
 }
 
 /* Piece i of a column. */
@@ -122,12 +108,12 @@ static inline fftw_complex *in_planes(const Pencil *self, int i)
 }
 
 /** Memory into which channels can lead, zeroed. */
-static inline fftw_complex *get_numbers(size_t n)
+static inline fftw_complex *get_numbers(long n)
 {
-	fftw_complex *v = CkDirect_alloc(n * sizeof *v);
+	fftw_complex *v = CkDirect_alloc((size_t)n * sizeof *v);
 
 	if (!v)
-		CkAbort("fft: no memory for %zu numbers", n);
+		CkAbort("no memory for %ld numbers", n);
 	return v;
 }
 

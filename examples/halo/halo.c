@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../args.h"
+#include "../memory.h"
 #include "../random.h"
 
 struct Main {
@@ -23,15 +24,6 @@ struct Main {
 	int n_came;             /* strips, and the time */
 	double *u;
 };
-
-static double *get(long n)
-{
-	double *p = calloc((size_t)n + 1, sizeof *p);
-
-	if (!p)
-		CkAbort("halo: no memory for %ld rows of %ld points on each PE", rows, columns);
-	return p;
-}
 
 static double random_number(long row, long column)
 {
@@ -50,8 +42,8 @@ static void fill(double *u, long first, long n)
 
 void strip_begin(struct strip *s, double *memory)
 {
-	s->u = memory ? memory : get(strip_rows() * columns);
-	s->f = get(rows * columns);
+	s->u = memory ? memory : get(strip_rows() * columns, sizeof(double));
+	s->f = get(rows * columns, sizeof(double));
 	fill(strip_row(s, 0, 1), CkMyPe() * rows, rows);
 	fill(strip_row(s, 1, 1), CkMyPe() * rows, rows);
 	fill(s->f, CkMyPe() * rows, rows);
@@ -104,14 +96,14 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	if (!args_read("halo", m, args, sizeof args / sizeof *args))
 		return;
 	mainProxy = Main_thisProxy(self);
-	self->u = get(rows * CkNumPes() * columns);
+	self->u = get(rows * CkNumPes() * columns, sizeof(double));
 	starts[way]();
 }
 
 /* On one processor. The last row is above the first one. */
 static double *solve(long n)
 {
-	double *u = get(n * columns), *next = get(n * columns), *f = get(n * columns);
+	double *u = get(n * columns, sizeof(double)), *next = get(n * columns, sizeof(double)), *f = get(n * columns, sizeof(double));
 
 	fill(u, 0, n);
 	fill(next, 0, n);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "../memory.h"
 #include "../random.h"
 #include "ck.h"
 
@@ -82,15 +83,6 @@ struct search {
 	long seen;
 	struct graph_result result;
 };
-
-static void *get(long n, size_t size)
-{
-	void *p = calloc((size_t)n + 1, size);
-
-	if (!p)
-		CkAbort("scc: no memory for %ld vertices", n);
-	return p;
-}
 
 static void enter(struct search *s, long v)
 {
