@@ -9,8 +9,8 @@
 
 #include "ck.h"
 
-/** Zeroed memory for n >= 0 things of this size. It is the caller's, who gives it to free(). Where there
- * is none, the job ends with a line. */
+/** Zeroed memory for n >= 0 things of this size. It is the caller's, who gives it to free(). Where
+ * there is none, the job ends with a line. */
 static inline void *get(long n, size_t size)
 {
 	void *p = calloc((size_t)n + 1, size);

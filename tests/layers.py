@@ -87,7 +87,7 @@ INCLUDES = {
     'trace-reader': ['trace_format.h', 'one_line.h'],
     'image-reader': ['image_*.h', 'one_line.h'],
     'examples': ['ck.h'],
-    'examples/*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'cth.h', 'args.h', 'random.h', 'turns.h', 'values.h'],
+    'examples/*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'cth.h', 'args.h', 'memory.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
     'bench': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', 'runtime/machine/filter/filter*.h',

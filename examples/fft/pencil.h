@@ -53,7 +53,10 @@ static inline int y_row(const Pencil *self) { return nz(self) + PAD; }
 static inline long z_stride(const Pencil *self) { return ny_early(self) * (long)z_row(); }
 static inline long y_stride(const Pencil *self) { return side * y_row(self); }
 static inline long x_stride(const Pencil *self) { return ny(self) * (long)y_row(self) + PAD; }
-static inline long pieces_stride(const Pencil *self) { return ny_early(self) * (side + columns * PAD); }
+static inline long pieces_stride(const Pencil *self)
+{
+	return ny_early(self) * (side + columns * PAD);
+}
 static inline long z_count(const Pencil *self) { return nx(self) * z_stride(self); }
 static inline long y_count(const Pencil *self) { return nx(self) * y_stride(self); }
 static inline long x_count(const Pencil *self) { return side * x_stride(self); }

@@ -103,7 +103,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 /* On one processor. The last row is above the first one. */
 static double *solve(long n)
 {
-	double *u = get(n * columns, sizeof(double)), *next = get(n * columns, sizeof(double)), *f = get(n * columns, sizeof(double));
+	const long points = n * columns;
+	double *u = get(points, sizeof *u), *next = get(points, sizeof *u), *f = get(points, sizeof *u);
 
 	fill(u, 0, n);
 	fill(next, 0, n);
