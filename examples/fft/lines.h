@@ -28,7 +28,8 @@ struct lines_plan {
 /** Plan transforms in place, for `v` and all that is aligned like it. `measure` tries several ways
  * and overwrites `v`; without it nothing is touched, and NULL is as good as memory that is aligned
  * to 16 bytes. False: FFTW has no memory. */
-static inline bool lines_plan(struct lines_plan *plan, struct lines l, fftw_complex *v, bool measure)
+static inline bool lines_plan(struct lines_plan *plan, struct lines l, fftw_complex *v,
+			      bool measure)
 {
 	plan->lines = l;
 	for (int way = 0; way < 2; way++)
