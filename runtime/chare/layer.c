@@ -184,6 +184,7 @@ const struct csd_layer chare_layer = {
 	.describe = ck_describe_waits,
 	.forked = ck_forked,
 	.obey = parts_obey,
+	.let_go = parts_let_go,
 	.up = {
 		.describe = ck_describe,
 		.describe_fully = ck_describe_fully,

@@ -122,6 +122,9 @@ struct csd_layer {
 	/** PE 0: somebody outside asks for something (steer/). False: the layer does not know the word.
 	 * Else it answers once, now or later, by csd_answer. */
 	bool (*obey)(struct pe *pe, const struct csd_order *o);
+	/** PE 0: nothing will ever happen again. True: the layer has given up something of its own that
+	 * waited for the job to come to rest, so the job may go on. */
+	bool (*let_go)(struct pe *pe);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;

@@ -137,6 +137,7 @@ struct pe {
 	} stack;                           /* of the PE's own thread */
 	struct csd_idle {
 		uint64_t since_ns;         /* 0: busy */
+		uint64_t since_work;       /* idle_work at that time */
 		uint32_t polls, sleeps;
 		uint32_t patience;         /* after this many polls without work each includes an expensive
 					    * network */

@@ -38,7 +38,8 @@ struct observer {
 	struct observe_numbers (*type)(struct node *node, const CkGenChare *type);
 	/** The entry with this number begins or ends; `now` describes the running call. [when] entries of
 	 * bodies run no handler and are not told. A body may wait in between, but stays on its PE: one
-	 * that moves begins again on its new PE, and does not end on the old one. */
+	 * that moves begins again on its new PE, and does not end on the old one; so does one that a
+	 * checkpoint has taken apart to read it (wait/along/saved.c). */
 	void (*begin)(struct pe *pe, union observe_own *own, int number, const struct ck_running *now);
 	void (*end)(struct pe *pe, union observe_own *own);
 };

@@ -56,22 +56,37 @@ void save_await_rest(struct pe *pe)
 	qd_start(pe, &cb);
 }
 
+static void no_rest(struct pe *pe, const char *why)
+{
+	save_of(pe)->attempt++; /* the detection's callback comes too late */
+	fprintf(stderr, "chard: no checkpoint: %s\n", why);
+	signal_why(pe, why);
+	save_give_up(pe, CK_CHECKPOINT_FAILURE);
+}
+
 /* The timer of a checkpoint that is over does nothing: the next one has a later one. */
-static void no_rest(void *arg)
+static void time_is_over(void *arg)
 {
 	struct pe *pe = arg;
-	struct save_pe *s = save_of(pe);
+	const struct save_pe *s = save_of(pe);
 	char why[IMAGE_ANSWER];
 
 	csd_chatter_timer(pe, -1);
 	if (s->stage != SAVE_AWAITS_REST || csd_now_ns() < s->until_ns)
 		return;
-	s->attempt++; /* the detection's callback comes too late */
 	snprintf(why, sizeof why, "the job did not come to rest within %lld s (CK_CHECKPOINT_WAIT); "
 		 "something was always under way", (long long)save_node_of(pe->node)->when.wait_s);
-	fprintf(stderr, "chard: no checkpoint: %s\n", why);
-	signal_why(pe, why);
-	save_give_up(pe, CK_CHECKPOINT_FAILURE);
+	no_rest(pe, why);
+}
+
+/* The program goes on when the checkpoint is over, and only then will what is held back. */
+bool save_let_go(struct pe *pe)
+{
+	if (save_of(pe)->stage != SAVE_AWAITS_REST)
+		return false;
+	no_rest(pe, "the job cannot come to rest: messages or puts are held back until the program does "
+		"something (SIGUSR1 to a node prints which)");
+	return true;
 }
 
 /* Serve the first requests of the list. */
@@ -106,7 +121,7 @@ void save_prepared(struct pe *pe)
 
 	s->until_ns = csd_now_ns() + (uint64_t)wait_s * 1000000000u;
 	csd_chatter_timer(pe, 1);
-	csd_timer(no_rest, pe, (double)wait_s * 1e3);
+	csd_timer(time_is_over, pe, (double)wait_s * 1e3);
 	save_await_rest(pe);
 }
 
@@ -206,9 +221,11 @@ void save_wishes_free(struct pe *pe)
 
 struct csd_thing save_describe_rest(struct pe *pe, const CkCallback *cb)
 {
-	(void)cb;
-	return csd_named(NULL, "the checkpoint for %s",
-			 callback_thing(pe, &save_of(pe)->wishes->ask.done).name);
+	const struct save_pe *s = save_of(pe);
+
+	if (s->stage != SAVE_AWAITS_REST || cb->id != s->attempt)
+		return csd_named(NULL, "a checkpoint that was given up");
+	return csd_named(NULL, "the checkpoint for %s", callback_thing(pe, &s->wishes->ask.done).name);
 }
 
 /* PE 0, for the watchdog. */

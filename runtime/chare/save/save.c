@@ -67,6 +67,7 @@ const struct ck_part save_part = {
 	.pe_stop = save_pe_stop,
 	.describe = save_describe,
 	.obey = save_obey,
+	.let_go = save_let_go,
 	.save = { .write = asked_write, .kinds = UINT32_C(1) << IMAGE_ASKED, .mine = asked_is_mine,
 		  .read = asked_read, .read_all = asked_read_all },
 };

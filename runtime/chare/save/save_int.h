@@ -197,6 +197,8 @@ void signal_served(struct pe *pe, const struct save_wish *w, int status);
 /* save_orders.c */
 /** As ck_part.obey. */
 bool save_obey(struct pe *pe, const struct csd_order *o);
+/** As ck_part.let_go. */
+bool save_let_go(struct pe *pe);
 /** PE 0: an order's checkpoint is over. */
 void order_answer(struct pe *pe, const struct save_wish *w, int status);
 

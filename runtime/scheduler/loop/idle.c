@@ -169,6 +169,12 @@ void idle_look_at_core(struct pe *pe)
 	look_at_core(pe, now);
 }
 
+/* Grows by all that the PE sends and handles, except chatter. */
+static uint64_t idle_work(const struct pe *pe)
+{
+	return pe->n_dispatched - pe->n_chatter + pe->n_created + pe->n_processed;
+}
+
 void idle_step(struct pe *pe)
 {
 	struct csd_idle *idle = &pe->idle;
@@ -185,8 +191,10 @@ void idle_step(struct pe *pe)
 	uint64_t now = csd_now_ns();
 
 	msg_pool_send_parcels(pe);
-	if (!idle->since_ns)
+	if (!idle->since_ns) {
 		idle->since_ns = now;
+		idle->since_work = idle_work(pe);
+	}
 	look_at_core(pe, now);
 	if (hooks_any(pe, CcdPROCESSOR_STILL_IDLE)) {
 		/* No sleep: they may have made work, or wait for the next call. */
@@ -214,11 +222,15 @@ void idle_look(struct pe *pe)
 		hooks_raise(pe, CcdPROCESSOR_STILL_IDLE);
 }
 
+/* Chatter ends no idle time. A detection's waves come each ms, and with an armed layer a PE yields
+ * for longer: it would never sleep, and the watchdog would never ask. */
 void idle_end_slow(struct pe *pe)
 {
 	pe->idle.polls = 0;
-	pe->idle.since_ns = 0;
-	pe->idle.sleeps = 0;
+	if (!pe->idle.since_ns || idle_work(pe) != pe->idle.since_work) {
+		pe->idle.since_ns = 0;
+		pe->idle.sleeps = 0;
+	}
 	if (hooks_any(pe, CcdPROCESSOR_BEGIN_BUSY))
 		hooks_raise(pe, CcdPROCESSOR_BEGIN_BUSY);
 }

@@ -192,6 +192,17 @@ static void say_slow(struct pe *pe)
 	watch_report(pe, WATCH_SLOW);
 }
 
+/* Whether a layer was in the way of the rest. */
+static bool layers_let_go(struct pe *pe)
+{
+	const struct node *node = pe->node;
+
+	for (int i = 0; i < node->n_layers; i++)
+		if (node->layers[i]->let_go && node->layers[i]->let_go(pe))
+			return true;
+	return false;
+}
+
 /* PE 0 has the sums of a whole wave. */
 static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 {
@@ -213,11 +224,11 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 	w->next_ns = now + (w->n_same < WAVES_SAME ? idle_ns(pe) : AGAIN_MS * MS);
 	if (w->n_same < WAVES_SAME || w->why)
 		return;
-	if (all)
+	if (all && !layers_let_go(pe))
 		watch_report(pe, WATCH_REST);
-	else if (now - w->same_ns >= LOST_NS && w->near)
+	else if (!all && now - w->same_ns >= LOST_NS && w->near)
 		watch_report(pe, WATCH_LOST);
-	else if (now - w->same_ns >= SLOW_NS && !w->said_slow)
+	else if (!all && now - w->same_ns >= SLOW_NS && !w->said_slow)
 		say_slow(pe);
 }
 

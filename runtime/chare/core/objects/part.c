@@ -177,6 +177,16 @@ bool parts_obey(struct pe *pe, const struct csd_order *o)
 	return false;
 }
 
+bool parts_let_go(struct pe *pe)
+{
+	const struct ck_node *ck = ck_node_of(pe->node);
+
+	for (int i = 0; i < CK_PARTS; i++)
+		if (ck->parts[i] && ck->parts[i]->let_go && ck->parts[i]->let_go(pe))
+			return true;
+	return false;
+}
+
 void parts_pe_stop(struct pe *pe)
 {
 	const struct ck_node *ck = ck_node_of(pe->node);

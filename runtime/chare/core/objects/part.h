@@ -183,6 +183,8 @@ struct ck_part {
 
 	/** As csd_layer.obey. */
 	bool (*obey)(struct pe *pe, const struct csd_order *o);
+	/** As csd_layer.let_go. */
+	bool (*let_go)(struct pe *pe);
 
 	/** Checkpoints (save/). The job is at rest and frozen: no handler runs on any PE. */
 	struct {

@@ -12,6 +12,8 @@ void parts_pe_start(struct pe *pe);
 void parts_forked(struct pe *pe);
 /** As csd_layer.obey: the first part that knows the word. */
 bool parts_obey(struct pe *pe, const struct csd_order *o);
+/** As csd_layer.let_go: the first part that has something to give up. */
+bool parts_let_go(struct pe *pe);
 /** First all stop, then all free. */
 void parts_pe_stop(struct pe *pe);
 
