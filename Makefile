@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chard: a message-driven chare runtime with one-sided direct channels.
 #   make demo    install what is missing, build, run the three main examples, print one table
-#   make check   build and run the tests, a third of their matrix (FULL=1: all; SANITIZE=address|thread: a sixth, under a sanitizer)
+#   make check   build and run the tests, a quarter of their matrix (FULL=1: all; SANITIZE=address|thread: an eighth, under a sanitizer)
 #   make check-device  channels between devices' buffers, where a device is
 #   make check-clang (under its address sanitizer), check-cross (aarch64 under qemu), check-packages (make dist, Debian's packages)
 #   make fuzz    look for inputs that break what reads them (FUZZ_SECONDS=60 for each, FUZZ=target)

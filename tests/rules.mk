@@ -130,7 +130,7 @@ $(B)/tests/alloc/fail.so $(B)/tests/image/stop.so: %.so: %.o
 	$(Q)$(LINK) -shared -o $@ $^ -ldl
 
 # ---- what runs them ------------------------------------------------------------------------
-# What always runs and a third of the others, or a sixth under a sanitizer, as the commit's name draws, or SEED=word.
+# What always runs and a quarter of the others, or an eighth under a sanitizer, as the commit's name draws, or SEED=word.
 # FULL=1 runs all, and so does FIND=pattern with those whose name contains it. The benchmarks are built, too, so that they keep up with the runtime; those that compare
 # with an MPI only where it is installed.
 check: deps

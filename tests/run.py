@@ -35,7 +35,7 @@ def parse_options():
     parser.add_argument('--case', help='only the case of just this name')
     parser.add_argument('--list', action='store_true', help='print the names; run nothing')
     parser.add_argument('--seed', type=int, help='of random orders and delays (or CHECK_SEED)')
-    parser.add_argument('--draw', metavar='WORD', help='what always runs, and a third of the others, drawn by the word; '
+    parser.add_argument('--draw', metavar='WORD', help='what always runs, and a quarter of the others, drawn by the word; '
                         'if it is empty, by the name of the commit')
     parser.add_argument('--junit', metavar='FILE', help='write the results as JUnit XML, too')
     parser.add_argument('--times', metavar='FILE', help='write what each case took: wall, processor time, and its name')

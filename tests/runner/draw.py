@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cases a run takes that does not take all.
 
-Always: what is no cell of the matrix of commands and ways. Of each command's cells a third, at least one; of the cases with
-the rule "drawn" a third of each group. Of what a mutant names one at least: its name chooses up to eight, and each finds
+Always: what is no cell of the matrix of commands and ways. Of each command's cells a quarter, at least one; of the cases with
+the rule "drawn" a quarter of each group. Of what a mutant names one at least: its name chooses up to eight, and each finds
 the fault, or most do. A sanitizer looks for the same faults in all of them, and each case takes several times as long under
-it. So there a sixth is drawn, and of the other cases, too, unit tests among them. The word decides, and that of a run by itself is the name of the commit: each commit has its third, whoever runs it and
+it. So there an eighth is drawn, and of the other cases, too, unit tests among them. The word decides, and that of a run by itself is the name of the commit: each commit has its quarter, whoever runs it and
 how often."""
 
 import collections
@@ -14,8 +14,8 @@ import subprocess
 
 from runner import tables
 
-ONE_IN = 3
-SANITIZED_ONE_IN = 6
+ONE_IN = 4
+SANITIZED_ONE_IN = 8
 MUTANTS = 'tests/mutants/mutants.list'
 SANITIZERS = '', 'address', 'thread'  # '': without one
 
@@ -43,7 +43,7 @@ def named_by_mutants(sanitizer):
 
 
 def row_of(case, sanitizer):
-    """Those of which a third runs, and how many at least; None if it always runs."""
+    """Those of which a quarter runs, and how many at least; None if it always runs."""
     if case.way:
         return 'command', case.row
     if case.drawn or sanitizer:
