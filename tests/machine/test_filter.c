@@ -701,33 +701,111 @@ static void squeezing_stops_where_it_does_not_pay(void **state)
 	assert_false(pays_to_try(&h, 1, 1000));                       /* too small */
 }
 
+/* `n` frames of 60 kB, of which each `every`th took `seldom` us and the others `us`. They were waited
+ * for, and left 30 us after the ones before them. */
+static void come(struct host_pays *h, int n, uint64_t us, int every, uint64_t seldom)
+{
+	for (int i = 0; i < n; i++) {
+		const uint64_t ns = 1000 * (i % every == every - 1 ? seldom : us);
+
+		pays_came(h, 60000, ns, ns - 1000, 30000);
+	}
+}
+
 static void the_link_is_measured_by_gaps(void **state)
 {
 	struct host_pays h = { .link_kbs = 0 };
 
 	(void)state;
-	assert_int_equal(h.came_kbs, 0);
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 60000, 600000, 30000);
+	come(&h, 7, 600, 1, 600);
+	assert_int_equal(h.came_kbs, 0); /* too few */
+	come(&h, 1, 600, 1, 600);
 	assert_in_range(h.came_kbs, 99000, 101000);
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 60000, 60000, 10000);
-	assert_in_range(h.came_kbs, 990000, 1010000);
-	/* Gaps that the sender has made say nothing, unless the link is faster than it was known to be. */
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 10000, 100000, 90000);
-	assert_in_range(h.came_kbs, 990000, 1010000);
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 60000, 30000, 25000);
-	assert_in_range(h.came_kbs, 1900000, 2010000);
 	assert_true(pays_to_cut(&h, 60000, 1)); /* the other side has not told */
 	h.link_kbs = 100000;
 	assert_false(pays_to_cut(&h, 60000, 1));
-	/* One that has lost its core does not count. */
-	pays_came(&h, 60000, 4000000, 10000);
-	assert_in_range(h.came_kbs, 1900000, 2010000);
 	assert_true(pays_to_cut(&h, 60000, 64));
 	assert_false(pays_to_cut(&h, 1000, 64));
+	come(&h, 5, 150, 1, 150); /* it became faster: seen at once */
+	assert_in_range(h.came_kbs, 390000, 410000);
+	come(&h, 11, 600, 1, 600); /* and slow again: doubted for a while */
+	assert_in_range(h.came_kbs, 390000, 410000);
+	come(&h, 1, 600, 1, 600);
+	assert_in_range(h.came_kbs, 99000, 101000);
+	pays_came(&h, 8000, 1, 1, 1); /* too small to tell */
+	assert_int_equal(h.n_gaps, 8 + 5 + 11 + 1);
+}
+
+static void what_holds_up_frames_is_not_the_link(void **state)
+{
+	struct host_pays h = { .link_kbs = 0 };
+
+	(void)state;
+	/* The sender loses its core for 4 ms in three of four gaps: the others still tell. */
+	for (int i = 0; i < 1000; i++) {
+		come(&h, 1, i % 4 ? 4000 : 100, 1, i % 4 ? 4000 : 100);
+		if (h.came_kbs)
+			assert_in_range(h.came_kbs, 14000, 610000);
+	}
+	come(&h, 16, 4000, 2, 100);
+	assert_in_range(h.came_kbs, 590000, 610000);
+	/* A bucket lets each eighth frame pass at once: the link is as slow as it is behind that. */
+	come(&h, 100, 6000, 8, 30);
+	assert_in_range(h.came_kbs, 9900, 10100);
+}
+
+/* All frames of a fast link that are waited for were held up. */
+static void a_link_that_is_seldom_waited_for_is_fast(void **state)
+{
+	struct host_pays h = { .link_kbs = 0 };
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		const bool held_up = i % 5 < 2;
+
+		pays_came(&h, 60000, held_up ? 4000000 : 3000000, held_up ? 4000000 : 0, 30000);
+		if (i >= 16)
+			assert_int_equal(h.came_kbs, UINT32_MAX);
+	}
+	h.link_kbs = h.came_kbs;
+	assert_in_range(n_tried(&h, 10000, 0.1, 0.2), 1, 10000 / 1024 + 1);
+	/* So are gaps that the sender has made. */
+	come(&h, 16, 600, 1, 600);
+	assert_in_range(h.came_kbs, 99000, 101000);
+	for (int i = 0; i < 16; i++)
+		pays_came(&h, 60000, 600000, 600000, 250000);
+	assert_int_equal(h.came_kbs, UINT32_MAX);
+}
+
+static void some_frames_are_left_for_measuring(void **state)
+{
+	struct host_pays h = { .link_kbs = 10000 };
+	int left = 0;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		if (pays_to_measure(&h, 60000))
+			left++;
+		else
+			pays_learn(&h, 1, 60000, 10000, 100000);
+	assert_in_range(left, 10000 / 100, 10000 / 94); /* one of 16 * 60000 bytes after squeezing */
+	assert_false(pays_to_measure(&h, 1000));
+}
+
+/* A piece of an item, which comes a second after the one before it and was waited for. */
+static size_t comes_late(struct world *w, const struct item *item, size_t *at)
+{
+	struct pair *p = w->pe[2].filter->pair[0];
+	struct frame f = encode(w, 0, 2, item, at);
+
+	if (p) {
+		p->came_ns -= 1000 * 1000 * 1000;
+		p->before_ns = p->came_ns - 1000;
+	}
+	filters_room.idle(&w->pe[2]);
+	taken(w, 2, &f);
+	free(f.data);
+	return *at;
 }
 
 /* The receiver tells the sender with a frame of its own, if it has waited for the second of two
@@ -735,28 +813,27 @@ static void the_link_is_measured_by_gaps(void **state)
 static void the_receiver_tells_the_sender(void **state)
 {
 	const struct item item = item_of(BATCH, NULL, 0, data, 40000);
-	struct frame f;
+	struct host_pays *there;
 	struct world w;
 	size_t at;
 
 	(void)state;
 	world_open(&w, "lz4");
-	carry(&w, 0, 2, &item); /* which has waited: no poll found nothing */
-	assert_int_equal(w.pe[2].filter->hosts->n_gaps, 0);
-	for (int i = 0; i < 5; i++) {
+	fill(data, MOST, 7, false);
+	for (int i = 0; i < 8; i++) {
 		at = 0;
-		f = encode(&w, 0, 2, &item, &at);
-		assert_true(at < 40000); /* cut, as the link is unknown */
-		taken(&w, 2, &f);
-		free(f.data);
-		f = encode(&w, 0, 2, &item, &at);
-		w.pe[2].filter->pair[0]->came_ns -= 1000 * 1000 * 1000;
-		filters_room.idle(&w.pe[2]);
-		taken(&w, 2, &f);
-		free(f.data);
+		assert_true(comes_late(&w, &item, &at) < 40000); /* cut, as the link is unknown */
+		comes_late(&w, &item, &at);
 	}
+	there = w.pe[2].filter->hosts;
+	assert_in_range(there->came_kbs, 1, 21);
 	carry(&w, 2, 0, &item);
 	assert_in_range(w.pe[0].filter->pair[2 * ITEM_STREAMS]->host->link_kbs, 1, 21);
+	/* Squeezed ones are not measured, but some are left as they are. */
+	for (int i = 0; i < 3200; i++)
+		for (at = 0; at < 40000;)
+			comes_late(&w, &item, &at);
+	assert_in_range(there->n_gaps, 9, 8 + 200);
 	world_close(&w);
 }
 
@@ -778,6 +855,9 @@ int main(void)
 		cmocka_unit_test(bad_values_are_refused),
 		cmocka_unit_test(squeezing_stops_where_it_does_not_pay),
 		cmocka_unit_test(the_link_is_measured_by_gaps),
+		cmocka_unit_test(what_holds_up_frames_is_not_the_link),
+		cmocka_unit_test(a_link_that_is_seldom_waited_for_is_fast),
+		cmocka_unit_test(some_frames_are_left_for_measuring),
 		cmocka_unit_test(the_receiver_tells_the_sender),
 	};
 	int failed;

@@ -45,7 +45,8 @@ struct pair {
 	unsigned char *into;  /* where they are */
 	struct cmi_msg *m;    /* ITEM_MESSAGE: the same; else NULL, and `into` is malloc's */
 	struct cmi_msg local; /* of m: its local fields, which the sender's overwrite */
-	uint64_t came_ns;     /* when its last frame came */
+	uint64_t came_ns;     /* when its last frame was seen */
+	uint64_t before_ns;   /* when the last poll before that found nothing */
 };
 
 /** A PE's. */

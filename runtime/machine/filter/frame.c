@@ -139,12 +139,13 @@ static const void *piece_of(const struct item *item, size_t at, size_t piece, vo
 
 /* Returns the bytes in fp->room; 0: the piece leaves as it is. */
 static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, const void *from,
-		       size_t bytes)
+		       size_t bytes, bool first)
 {
 	uint64_t began;
 	size_t packed;
 
-	if (!p->host || !pays_to_try(p->host, kind, bytes))
+	if (!p->host || (!first && pays_to_measure(p->host, bytes)) ||
+	    !pays_to_try(p->host, kind, bytes))
 		return 0;
 	began = machine_now_ns();
 	packed = fp->f->squeezer->squeeze(fp->squeeze, fp->room, bytes - 1, from, bytes);
@@ -184,7 +185,7 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 	struct pair *p = pair_of(w, pe, item->stream);
 	unsigned char *body = (unsigned char *)to + sizeof(struct frame_head);
 	const void *from = piece_of(item, at, piece, body);
-	const size_t packed = squeezed(fp, p, kind_of(item), from, piece),
+	const size_t packed = squeezed(fp, p, kind_of(item), from, piece, at == 0),
 		     n = packed ? packed : piece;
 	const size_t all = item->header_len + item->bytes;
 	const struct frame_head head = {
@@ -336,18 +337,22 @@ static const char *open_into(struct cmi_pe *w, struct pair *p, const struct fram
 	return NULL;
 }
 
-/* The gap to the frame before, of the same item, if this one has been waited for. */
-static void measure(struct filter_pe *fp, struct pair *p, const struct frame_head *h, size_t bytes)
+/* What a frame that was seen at `now` tells about the link. */
+static void measure(struct filter_pe *fp, struct pair *p, const struct frame_head *h, size_t bytes,
+		    uint64_t now)
 {
-	/* Polls are this much closer to each other than such frames. */
+	/* Polls are this much closer to each other than frames that are waited for. */
 	enum { POLLS = 8 };
-	const uint64_t now = machine_now_ns(), gap = now - p->came_ns;
+	const uint64_t gap = now - p->came_ns;
+	const bool waited = now - fp->idle_ns < gap / POLLS;
 
 	if (h->seen_kbs)
 		p->host->link_kbs = h->seen_kbs;
-	if (p->at && now - fp->idle_ns < gap / POLLS)
-		pays_came(p->host, bytes, gap, 1000 * (uint64_t)h->apart_us);
+	if (p->at && !(h->flags & FRAME_SQUEEZED))
+		pays_came(p->host, bytes, now - p->before_ns, waited ? gap : 0,
+			  1000 * (uint64_t)h->apart_us);
 	p->came_ns = now;
+	p->before_ns = fp->idle_ns;
 }
 
 void frame_idle(struct cmi_pe *w)
@@ -392,6 +397,7 @@ const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct ite
 	struct frame_head h = { .src_pe = -1 };
 	const char *why;
 	struct pair *p;
+	uint64_t now;
 
 	memset(a, 0, sizeof *a);
 	if (bytes < sizeof h)
@@ -405,13 +411,14 @@ const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct ite
 	a->stream = h.stream;
 	p = pair_of(w, h.src_pe, h.stream);
 	let_go(fp, p);
+	now = p->host ? machine_now_ns() : 0; /* opening it takes time, too */
 	if (!fits(p, &h, bytes))
 		return p->in ? NOT_OPENED : DAMAGED;
 	why = open_into(w, p, &h, (const unsigned char *)frame + sizeof h, bytes - sizeof h);
 	if (why)
 		return why;
 	if (p->host)
-		measure(fp, p, &h, bytes);
+		measure(fp, p, &h, bytes, now);
 	p->n_in++;
 	p->at += h.plain;
 	if (p->at == p->all)
