@@ -701,15 +701,12 @@ static void squeezing_stops_where_it_does_not_pay(void **state)
 	assert_false(pays_to_try(&h, 1, 1000));                       /* too small */
 }
 
-/* `n` frames of 60 kB, of which each `every`th took `seldom` us and the others `us`. They were waited
- * for, and left 30 us after the ones before them. */
-static void come(struct host_pays *h, int n, uint64_t us, int every, uint64_t seldom)
+/* `n` frames of 60 kB that were waited for, of which each `every`th took `seldom` us and the others
+ * `us`. */
+static void come(struct host_pays *h, int n, int us, int every, int seldom)
 {
-	for (int i = 0; i < n; i++) {
-		const uint64_t ns = 1000 * (i % every == every - 1 ? seldom : us);
-
-		pays_came(h, 60000, ns, ns - 1000, 30000);
-	}
+	for (int i = 0; i < n; i++)
+		pays_came(h, 60000, (i % every == every - 1 ? seldom : us) / 60., true);
 }
 
 static void the_link_is_measured_by_gaps(void **state)
@@ -732,7 +729,7 @@ static void the_link_is_measured_by_gaps(void **state)
 	assert_in_range(h.came_kbs, 390000, 410000);
 	come(&h, 1, 600, 1, 600);
 	assert_in_range(h.came_kbs, 99000, 101000);
-	pays_came(&h, 8000, 1, 1, 1); /* too small to tell */
+	pays_came(&h, 8000, 1, true); /* too small to tell */
 	assert_int_equal(h.n_gaps, 8 + 5 + 11 + 1);
 }
 
@@ -754,27 +751,21 @@ static void what_holds_up_frames_is_not_the_link(void **state)
 	assert_in_range(h.came_kbs, 9900, 10100);
 }
 
-/* All frames of a fast link that are waited for were held up. */
+/* A receiver that never waits is slow itself: nobody knows how fast the link is. */
 static void a_link_that_is_seldom_waited_for_is_fast(void **state)
 {
 	struct host_pays h = { .link_kbs = 0 };
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
-		const bool held_up = i % 5 < 2;
-
-		pays_came(&h, 60000, held_up ? 4000000 : 3000000, held_up ? 4000000 : 0, 30000);
+		pays_came(&h, 60000, 4000 / 60., i % 6 == 0);
 		if (i >= 16)
 			assert_int_equal(h.came_kbs, UINT32_MAX);
 	}
 	h.link_kbs = h.came_kbs;
 	assert_in_range(n_tried(&h, 10000, 0.1, 0.2), 1, 10000 / 1024 + 1);
-	/* So are gaps that the sender has made. */
 	come(&h, 16, 600, 1, 600);
 	assert_in_range(h.came_kbs, 99000, 101000);
-	for (int i = 0; i < 16; i++)
-		pays_came(&h, 60000, 600000, 600000, 250000);
-	assert_int_equal(h.came_kbs, UINT32_MAX);
 }
 
 static void some_frames_are_left_for_measuring(void **state)
@@ -792,20 +783,63 @@ static void some_frames_are_left_for_measuring(void **state)
 	assert_false(pays_to_measure(&h, 1000));
 }
 
-/* A piece of an item, which comes a second after the one before it and was waited for. */
-static size_t comes_late(struct world *w, const struct item *item, size_t *at)
+/* A piece of an item comes; before it a poll has found nothing. */
+static void comes(struct world *w, const struct item *item, size_t *at)
 {
-	struct pair *p = w->pe[2].filter->pair[0];
 	struct frame f = encode(w, 0, 2, item, at);
 
-	if (p) {
-		p->came_ns -= 1000 * 1000 * 1000;
-		p->before_ns = p->came_ns - 1000;
-	}
 	filters_room.idle(&w->pe[2]);
 	taken(w, 2, &f);
 	free(f.data);
-	return *at;
+}
+
+/* The same, a second after the poll before. */
+static void comes_late(struct world *w, const struct item *item, size_t *at)
+{
+	w->pe[2].filter->pair[0]->before_ns -= 1000 * 1000 * 1000;
+	comes(w, item, at);
+}
+
+/* The bound of a frame goes back to the last poll that found nothing before its predecessor, and
+ * counts all that came since. */
+static void bounds_hold_whoever_loses_his_core(void **state)
+{
+	const struct item item = item_of(BATCH, NULL, 0, data, 4 * FRAME_PLAIN_MOST);
+	const struct link_gap *gap;
+	struct world w;
+	size_t at = 0;
+
+	(void)state;
+	world_open(&w, "lz4");
+	comes(&w, &item, &at);
+	gap = w.pe[2].filter->hosts->gap;
+	w.pe[2].filter->idle_ns -= 1000 * 1000 * 1000; /* it was away then, and finds all there */
+	w.pe[2].filter->pair[0]->before_ns -= 1000 * 1000 * 1000;
+	while (at < item.bytes) {
+		struct frame f = encode(&w, 0, 2, &item, &at);
+
+		taken(&w, 2, &f);
+		free(f.data);
+	}
+	assert_int_equal(w.pe[2].filter->hosts->n_gaps, 3);
+	for (int i = 0; i < 3; i++) {
+		const double ns = gap[i].most * (i + 1) * FRAME_PLAIN_MOST;
+
+		assert_false(gap[i].waited);
+		assert_true(ns > 0.99e9 && ns < 2e9);
+	}
+	/* Now it waits: what came before counts no more. */
+	at = 0;
+	comes(&w, &item, &at);
+	while (at < item.bytes)
+		comes_late(&w, &item, &at);
+	for (int i = 3; i < 6; i++) {
+		const double ns = gap[i].most * FRAME_PLAIN_MOST;
+
+		assert_true(gap[i].waited);
+		assert_true(ns > 0.99e9 && ns < 2e9);
+	}
+	world_close(&w);
 }
 
 /* The receiver tells the sender with a frame of its own, if it has waited for the second of two
@@ -822,7 +856,8 @@ static void the_receiver_tells_the_sender(void **state)
 	fill(data, MOST, 7, false);
 	for (int i = 0; i < 8; i++) {
 		at = 0;
-		assert_true(comes_late(&w, &item, &at) < 40000); /* cut, as the link is unknown */
+		comes(&w, &item, &at);
+		assert_true(at < 40000); /* cut, as the link is unknown */
 		comes_late(&w, &item, &at);
 	}
 	there = w.pe[2].filter->hosts;
@@ -832,7 +867,7 @@ static void the_receiver_tells_the_sender(void **state)
 	/* Squeezed ones are not measured, but some are left as they are. */
 	for (int i = 0; i < 3200; i++)
 		for (at = 0; at < 40000;)
-			comes_late(&w, &item, &at);
+			comes(&w, &item, &at);
 	assert_in_range(there->n_gaps, 9, 8 + 200);
 	world_close(&w);
 }
@@ -858,6 +893,7 @@ int main(void)
 		cmocka_unit_test(what_holds_up_frames_is_not_the_link),
 		cmocka_unit_test(a_link_that_is_seldom_waited_for_is_fast),
 		cmocka_unit_test(some_frames_are_left_for_measuring),
+		cmocka_unit_test(bounds_hold_whoever_loses_his_core),
 		cmocka_unit_test(the_receiver_tells_the_sender),
 	};
 	int failed;

@@ -163,15 +163,6 @@ static void count(struct filter_pe *fp, size_t plain, size_t frame, bool was_squ
 	fp->counts.bytes_after += frame;
 }
 
-/* Since the last frame of the same item; at least 1, at most what a head can say. */
-static uint16_t apart_us(struct pair *p, bool first)
-{
-	const uint64_t now = machine_now_ns(), us = (now - p->out_ns) / 1000 + 1;
-
-	p->out_ns = now;
-	return first ? 0 : us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
-}
-
 /* The first kinds of each id differ. */
 static unsigned kind_of(const struct item *item)
 {
@@ -194,7 +185,6 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 		.src_pe = w->pe,
 		.seen_kbs = p->host ? p->host->came_kbs : 0,
 		.plain = (uint16_t)piece,
-		.apart_us = p->host ? apart_us(p, at == 0) : 0,
 		.id = (uint8_t)item->id,
 		.header_len = (uint8_t)item->header_len,
 		.flags = (uint8_t)((packed ? FRAME_SQUEEZED : 0) |
@@ -341,17 +331,14 @@ static const char *open_into(struct cmi_pe *w, struct pair *p, const struct fram
 static void measure(struct filter_pe *fp, struct pair *p, const struct frame_head *h, size_t bytes,
 		    uint64_t now)
 {
-	/* Polls are this much closer to each other than frames that are waited for. */
-	enum { POLLS = 8 };
-	const uint64_t gap = now - p->came_ns;
-	const bool waited = now - fp->idle_ns < gap / POLLS;
-
 	if (h->seen_kbs)
 		p->host->link_kbs = h->seen_kbs;
+	p->run = p->at ? p->run + bytes : 0;
 	if (p->at && !(h->flags & FRAME_SQUEEZED))
-		pays_came(p->host, bytes, now - p->before_ns, waited ? gap : 0,
-			  1000 * (uint64_t)h->apart_us);
-	p->came_ns = now;
+		pays_came(p->host, bytes, (double)(now - p->before_ns) / (double)p->run,
+			  fp->idle_ns != p->before_ns);
+	if (fp->idle_ns != p->before_ns)
+		p->run = 0;
 	p->before_ns = fp->idle_ns;
 }
 

@@ -10,11 +10,11 @@ enum {
 	CUT_LEAST = 2 * MEASURED_LEAST, /* of an item */
 	CUT_EVERY = 16,
 	MEASURED_EVERY = 16, /* times the bytes of a frame that is left as it is */
-	LINKS_OWN = 3, /* a gap that is so many times the sender's is the link's */
 	FIRST_WAIT = 4,
 	LONGEST_WAIT = 1024,
 	GAPS_LEAST = 8,
-	QUANTILE = 4, /* a quarter of the gaps may be shorter, as the first ones behind a full bucket */
+	QUANTILE = 4, /* a quarter may be shorter, as those that a bucket lets pass at once */
+	WAITED_PART = 4,
 };
 
 /* Restoring takes zstd and lz4 a third to a half of the time of squeezing. */
@@ -80,29 +80,26 @@ static uint32_t kbs_of(const struct host_pays *h)
 {
 	const unsigned n = h->n_gaps < PAYS_GAPS ? h->n_gaps : PAYS_GAPS;
 	double sorted[PAYS_GAPS], kbs;
-	unsigned n_own = 0;
+	unsigned n_waited = 0;
 
 	if (n < GAPS_LEAST)
 		return 0;
 	for (unsigned i = 0; i < n; i++) {
 		sorted[i] = h->gap[i].most;
-		n_own += h->gap[i].own;
+		n_waited += h->gap[i].waited;
 	}
-	if (2 * n_own < n)
+	if (n_waited * WAITED_PART < n)
 		return UINT32_MAX;
 	qsort(sorted, n, sizeof *sorted, compare);
-	kbs = 1e6 / sorted[n / QUANTILE];
+	kbs = 1e6 / (sorted[n / QUANTILE] + 1e-9);
 	return kbs < UINT32_MAX ? (uint32_t)kbs : UINT32_MAX;
 }
 
-void pays_came(struct host_pays *h, size_t bytes, uint64_t most_ns, uint64_t gap_ns,
-	       uint64_t apart_ns)
+void pays_came(struct host_pays *h, size_t bytes, double most, bool waited)
 {
 	if (bytes < MEASURED_LEAST)
 		return;
-	h->gap[h->n_gaps++ % PAYS_GAPS] =
-		(struct link_gap){ .most = (double)(most_ns + 1) / (double)bytes,
-				   .own = gap_ns && gap_ns >= LINKS_OWN * apart_ns };
+	h->gap[h->n_gaps++ % PAYS_GAPS] = (struct link_gap){ .most = most, .waited = waited };
 	h->came_kbs = kbs_of(h);
 }
 

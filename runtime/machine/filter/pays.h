@@ -8,15 +8,14 @@
  *   squeezing + restoring + ratio * link < link       (ns a byte)
  *
  * The link's time is measured by the receiver, of frames that leave right after another one of their
- * item. A frame came between the last poll that found nothing before its predecessor and now: the
- * link has not taken longer. That is true whoever lost his core meanwhile, so of the last such
- * bounds a low quantile counts, and that of *all* frames: those that were waited for are all of a
- * slow link's, but of a fast link's only those that something else has held up. Where fewer than
- * half were waited for, the link is not what takes the time, and it counts as fast. Frames back
- * tell the sender.
+ * item. They came between the last poll that found nothing before their predecessor and now: the
+ * link has not taken longer, whoever lost his core meanwhile. Of the last such bounds a low quantile
+ * counts, of *all* frames: on a fast link those that were waited for are just the ones that
+ * something else has held up. But where fewer than a quarter were waited for, the receiver is what
+ * takes the time, and the link counts as fast. Frames back tell the sender.
  *
- * Squeezed frames are not measured: they are few bytes, and the sender made the gap before them. So
- * one is left as it is now and then.
+ * Squeezed frames are not measured: they are few bytes, and the gap before them is the time that
+ * squeezing took. So one is left as it is now and then.
  *
  * Ratio and speed are measured on what was compressed. A kind that does not pay is tried again now
  * and then: the slower it is beside the link, the more seldom.
@@ -39,7 +38,7 @@ struct host_pays {
 	/* From that host: the last gaps, and what they say; 0: too few. */
 	struct link_gap {
 		double most; /* ns a byte */
-		bool own;    /* it was waited for, and the sender did not make it */
+		bool waited; /* the receiver had nothing to do for a part of it */
 	} gap[PAYS_GAPS];
 	unsigned n_gaps;
 	uint32_t came_kbs;
@@ -54,11 +53,9 @@ bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes);
 /** It has been done: `packed` bytes in `ns`. */
 void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns);
 
-/** A frame that is not squeezed has come, not the first of its item, and has taken at most
- * `most_ns`. `gap_ns` after the one before it was seen; 0: it has not been waited for.
- * `apart_ns`: how long after that it left. */
-void pays_came(struct host_pays *h, size_t bytes, uint64_t most_ns, uint64_t gap_ns,
-	       uint64_t apart_ns);
+/** A frame that is not squeezed has come, not the first of its item, and took at most `most` ns a
+ * byte. */
+void pays_came(struct host_pays *h, size_t bytes, double most, bool waited);
 
 /** Whether to leave a frame that is not the first of its item as it is, to have the link measured
  * by it. */
