@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "../../runtime/machine/alive/traffic.h"
 #include "../../runtime/machine/cmi.h"
 #include "../../runtime/machine/filter/filter.h"
 #include "../../runtime/machine/filter/filter_int.h"
@@ -151,8 +152,10 @@ static void world_open(struct world *w, const char *words)
 
 static void world_close(struct world *w)
 {
-	for (int node = 0; node < NODES; node++)
+	for (int node = 0; node < NODES; node++) {
 		filters_room.close(&w->m[node]);
+		traffic_close(&w->m[node]);
+	}
 	assert_int_equal(w->n_alive, 0);
 }
 
@@ -872,6 +875,65 @@ static void the_receiver_tells_the_sender(void **state)
 	world_close(&w);
 }
 
+/* ---- what does not come any more ----------------------------------------------------------- */
+
+static const uint64_t S = 1000 * 1000 * 1000;
+
+/* What a PE has counted may still lie in UCX until it polls. */
+static void frames_are_told_once_all_have_polled(void **state)
+{
+	struct traffic_sent s = { .told = 0 };
+
+	(void)state;
+	assert_int_equal(traffic_told(&s, 5, 1 * S, 2 * S), 0);
+	assert_int_equal(traffic_told(&s, 7, 1 * S, 3 * S), 0); /* one PE computes */
+	assert_int_equal(traffic_told(&s, 9, 4 * S, 5 * S), 5); /* not 7: that is younger */
+	assert_int_equal(traffic_told(&s, 9, 6 * S, 7 * S), 9);
+}
+
+static void frames_that_do_not_come_are_noticed(void **state)
+{
+	struct traffic_due d = { .told = 0 };
+
+	(void)state;
+	assert_int_equal(traffic_due_ns(&d, 0, 10 * S, 10 * S), 0); /* none is due */
+	d.told = 3;
+	assert_int_equal(traffic_due_ns(&d, 1, 11 * S, 11 * S), 0); /* one came */
+	assert_int_equal(traffic_due_ns(&d, 1, 15 * S, 15 * S), 4 * S);
+	assert_int_equal(traffic_due_ns(&d, 1, 15 * S, 17 * S), 0); /* a PE computes, and has not looked */
+	assert_int_equal(traffic_due_ns(&d, 1, 19 * S, 19 * S), 2 * S);
+	assert_int_equal(traffic_due_ns(&d, 3, 20 * S, 20 * S), 0); /* all came */
+	assert_int_equal(traffic_due_ns(&d, 4, 30 * S, 30 * S), 0); /* and more than was told */
+	assert_int_equal(traffic_due_ns(&d, 4, 40 * S, 40 * S), 0);
+	d.told = 2; /* numbers go round */
+	assert_int_equal(traffic_due_ns(&d, UINT32_MAX, 50 * S, 50 * S), 0);
+	assert_int_equal(traffic_due_ns(&d, UINT32_MAX, 60 * S, 60 * S), 10 * S);
+}
+
+/* Each PE counts for its node; polls of all of them count. */
+static void traffic_is_counted(void **state)
+{
+	const struct item item = item_of(BATCH, NULL, 0, data, 40000);
+	struct world w;
+
+	(void)state;
+	world_open(&w, "seal");
+	carry(&w, 0, 2, &item);
+	carry(&w, 1, 2, &item);
+	carry(&w, 1, 3, &item);
+	assert_int_equal(traffic_out(&w.m[0], 1), 3);
+	assert_int_equal(traffic_in(&w.m[0], 1), 0);
+	assert_int_equal(traffic_in(&w.m[1], 0), 3);
+	filters_room.idle(&w.pe[2]);
+	assert_int_equal(traffic_quiet_ns(&w.m[1]), 0);
+	filters_room.idle(&w.pe[3]);
+	assert_true(traffic_quiet_ns(&w.m[1]) > 0);
+	world_close(&w);
+	world_open(&w, "lz4");
+	assert_null(w.m[0].traffic);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -895,6 +957,9 @@ int main(void)
 		cmocka_unit_test(some_frames_are_left_for_measuring),
 		cmocka_unit_test(bounds_hold_whoever_loses_his_core),
 		cmocka_unit_test(the_receiver_tells_the_sender),
+		cmocka_unit_test(frames_are_told_once_all_have_polled),
+		cmocka_unit_test(frames_that_do_not_come_are_noticed),
+		cmocka_unit_test(traffic_is_counted),
 	};
 	int failed;
 

@@ -76,31 +76,30 @@ static void fault_of_child(int sig, const siginfo_t *info)
 	raise(sig);
 }
 
-static bool of_one_library(const void *a, const void *b)
+/* libucs, libuct and libucp. */
+static bool is_in_ucx(uintptr_t ip)
 {
-	Dl_info of_a, of_b;
+	Dl_info at;
 
-	return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): libunwind's numbers are addresses */
+	return dladdr((const void *)ip, &at) && at.dli_fname && strstr(at.dli_fname, "/libuc");
 }
 
-/* A function of UCX's; NULL: UCX is not loaded. It is also what ends UCX's use of a signal. */
-static void *of_ucx(void) { return dlsym(RTLD_DEFAULT, "ucs_debug_disable_signal"); }
-
-/* Whether a function of UCX's called abort, as it does when it receives what no UCX sends. */
+/* Whether UCX called abort, or failed by itself, as it does when it receives what no UCX sends. */
 static bool ucx_gave_up(int sig, void *context)
 {
 	enum { NEAR = 8 }; /* abort, raise and what they call are between */
-	const void *ucx = of_ucx();
 	unw_cursor_t cursor;
 	unw_word_t ip;
 
-	if (sig != SIGABRT || !ucx || unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME))
+	if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME))
 		return false;
-	for (int depth = 0; depth < NEAR && unw_step(&cursor) > 0; depth++)
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): libunwind's numbers are addresses */
-		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) == 0 &&
-		    of_one_library((const void *)(uintptr_t)ip, ucx))
+	for (int depth = 0; depth < (sig == SIGABRT ? NEAR : 1); depth++) {
+		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) == 0 && is_in_ucx(ip))
 			return true;
+		if (unw_step(&cursor) <= 0)
+			return false;
+	}
 	return false;
 }
 
@@ -121,10 +120,10 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		snprintf(line, sizeof line, "chard: %s: %s\n", who, why);
 	else if (ucx_gave_up(sig, context))
 		snprintf(line, sizeof line,
-			 "chard: %s: UCX gave up, as its line above says: if no UCX setting is wrong, the "
-			 "network changed what it carried, or the nodes have different versions of UCX; see "
-			 "who can reach the network between the hosts\n",
-			 who);
+			 "chard: %s: UCX gave up (signal %d; it may have said more above): if no UCX setting "
+			 "is wrong, the network changed what it carried, or the nodes have different "
+			 "versions of UCX; see who can reach the network between the hosts\n",
+			 who, sig);
 	else if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
 		snprintf(line, sizeof line, "chard: %s: %s (signal %d from process %d)\n", who,
 			 signal_text(sig), sig, (int)info->si_pid);
@@ -135,19 +134,22 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	die_here(job_here(), 128 + sig);
 }
 
-/** Whether it is one of the handlers that UCX installs when it is loaded; `ucx` is a function of
+/** Whether it is one of the handlers that UCX installs when it is loaded; `of_ucx` is a function of
  * UCX's. */
-static bool belongs_to_ucx(const struct sigaction *a, const void *ucx)
+static bool belongs_to_ucx(const struct sigaction *a, void *of_ucx)
 {
+	Dl_info handler, ucx;
+
 	return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN &&
-	       of_one_library((const void *)a->sa_handler, ucx);
+	       dladdr((void *)a->sa_handler, &handler) && dladdr(of_ucx, &ucx) &&
+	       handler.dli_fbase == ucx.dli_fbase;
 }
 
 /** If UCX handles this signal, restore the previous action. UCX has its own sigaction, which keeps
  * its handlers installed, so only UCX can remove them. */
 static void take_from_ucx(int sig)
 {
-	void *found = of_ucx();
+	void *found = dlsym(RTLD_DEFAULT, "ucs_debug_disable_signal"); /* NULL: UCX is not loaded */
 	struct sigaction now;
 	void (*disable)(int);
 

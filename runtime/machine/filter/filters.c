@@ -7,6 +7,7 @@
 
 #include "../base/cmi_alloc.h"
 #include "../base/cmi_env.h"
+#include "../alive/traffic.h"
 #include "../base/say.h"
 #include "../start/host_names.h"
 #include "frame.h"
@@ -203,6 +204,8 @@ static int filters_agree(struct cmi *m)
 	}
 	if (f->has_file)
 		strengthen(m, f);
+	if (f->words & WIRE_SEAL)
+		traffic_open(m);
 	for (int i = 0; i < m->o.n_pes; i++)
 		m->wire[i]->filter = frames_open(m);
 	if (m->o.verbose && m->job.node == 0)

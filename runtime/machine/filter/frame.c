@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../alive/traffic.h"
 #include "../base/cmi_alloc.h"
 #include "../base/die.h"
 #include "../shm/msg_local.h"
@@ -155,6 +156,18 @@ static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, cons
 
 const struct cmi_wire_counts *frame_counts(const struct cmi_pe *w) { return &w->filter->counts; }
 
+/* Relaxed: traffic.h has the argument. */
+static void tell_traffic(const struct cmi_pe *w, int pe, bool out)
+{
+	const struct cmi *m = w->m;
+	struct traffic_counts *n;
+
+	if (!m->traffic)
+		return;
+	n = traffic_of(m, w->pe - m->job.my_first_pe, m->job.node_of[pe]);
+	traffic_count(out ? &n->out : &n->in);
+}
+
 static void count(struct filter_pe *fp, size_t plain, size_t frame, bool was_squeezed)
 {
 	fp->counts.frames++;
@@ -201,6 +214,7 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 	else if (from != body)
 		memcpy(body, from, n);
 	count(fp, piece, frame, packed);
+	tell_traffic(w, pe, true);
 	return frame;
 }
 
@@ -344,8 +358,15 @@ static void measure(struct filter_pe *fp, struct pair *p, const struct frame_hea
 
 void frame_idle(struct cmi_pe *w)
 {
-	if (w->filter->squeeze)
-		w->filter->idle_ns = machine_now_ns();
+	const struct traffic *t = w->m->traffic;
+	uint64_t now;
+
+	if (!t && !w->filter->squeeze)
+		return;
+	now = w->filter->idle_ns = machine_now_ns();
+	if (t) /* relaxed: traffic.h has the argument */
+		atomic_store_explicit(&t->quiet_ns[w->pe - w->m->job.my_first_pe], now,
+				      memory_order_relaxed);
 }
 
 /* The item is whole. */
@@ -407,6 +428,7 @@ const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct ite
 	if (p->host)
 		measure(fp, p, &h, bytes, now);
 	p->n_in++;
+	tell_traffic(w, h.src_pe, false);
 	p->at += h.plain;
 	if (p->at == p->all)
 		hand_up(p, &h, a);
