@@ -53,8 +53,9 @@ static void put_arrived(struct pe *pe, const uint8_t *data, size_t size)
 	free(body);
 }
 
-/* A callback to a C function brings its address, and whoever takes the message jumps there: that it is the job's own is
- * all that protects it (CK_WIRE=seal, CK_CHECK). So it is only checked, which ends the process where it is refused. */
+/* A callback to a C function brings its address, and whoever takes the message jumps there: that it
+ * is the job's own is all that protects it (CK_WIRE=seal, CK_CHECK). So it is only checked, which
+ * ends the process where it is refused. */
 static bool would_jump(const struct pe *pe, int handler)
 {
 	return handler < pe->node->n_handlers && strcmp(pe->node->handlers[handler].name, "ck.call") == 0;

@@ -15,11 +15,14 @@
  *     loss dup reorder flip   how likely a frame is to be lost, to come twice, to be overtaken by up to three others,
  *                             and to have one bit flipped, 0 to 1. Only IP packets are flipped, behind the header of
  *                             the frame: ARP has no sum, and on a real Ethernet the frame has one.
- *     forge head stream replay   how likely a TCP segment of FORGED_LEAST bytes and more is to be changed by an attacker,
- *                             who makes its sum right again: one bit behind the first HEAD bytes, where UCX mostly has its
- *                             own; or among these; or among the first STREAM of these, which say how long a message is;
- *                             or all by the last segment of the same connection and length
- *     wireup                  the same for one bit of the first segments, of any length, of a connection of UCX
+ *     forge head stream replay   how likely a TCP segment of FORGED_LEAST bytes and more is to be
+ *                             changed by an attacker, who makes its sum right again: one bit
+ *                             behind the first HEAD bytes, where UCX mostly has its own; or among
+ *                             these; or among the first STREAM of these, which say how long a
+ *                             message is; or all by the last segment of the same connection and
+ *                             length
+ *     wireup                  the same for one bit of the first segments, of any length, of a
+ *                             connection of UCX
  *     delay jitter            ms that each frame takes, and at most takes longer. Frames keep their order.
  *     hold                    ms after which a frame that waits to be overtaken goes on without that
  *     rate                    Mbit/s; 0: as fast as it goes
@@ -64,7 +67,8 @@ static const char *const count_names[COUNTS] = {"seen", "carried", "lost", "dupl
 	"dropped", "forged", "replayed"};
 
 struct settings {
-	double loss, dup, reorder, flip, forge, head, stream, replay, wireup, delay, jitter, hold, rate, queue, cut;
+	double loss, dup, reorder, flip, forge, head, stream, replay, wireup;
+	double delay, jitter, hold, rate, queue, cut;
 };
 
 static const struct { const char *name; size_t at; double most; } known[] = {
@@ -97,7 +101,8 @@ struct way {
 		size_t length;
 		unsigned char data[FRAME_ROOM + 4]; /* ports, then data */
 	} last[FRAME_ROOM]; /* by the length */
-	struct { uint32_t ports; int n; } begun[CONNECTIONS]; /* UCX's, and how many segments each has had */
+	/* UCX's, and how many segments each has had: */
+	struct { uint32_t ports; int n; } begun[CONNECTIONS];
 	size_t n_begun;
 	uint64_t count[COUNTS];
 	uint64_t busy_ns;     /* until then it sends what has come, at its rate */
@@ -277,7 +282,8 @@ static bool repeat(struct way *w, const struct tcp *t)
 	return false;
 }
 
-/* Whether the segment is one of the first of a connection of UCX's, which begins with a number of its own. */
+/* Whether the segment is one of the first of a connection of UCX's, which begins with a number of
+ * its own. */
 static bool begins(struct way *w, const struct tcp *t)
 {
 	static const uint64_t magic = UINT64_C(0xcafebabe12345678);
@@ -288,7 +294,8 @@ static bool begins(struct way *w, const struct tcp *t)
 	while (i < w->n_begun && w->begun[i].ports != ports)
 		i++;
 	if (i == w->n_begun) {
-		if (i == CONNECTIONS || t->bytes < sizeof magic || memcmp(t->data, &magic, sizeof magic) != 0)
+		if (i == CONNECTIONS || t->bytes < sizeof magic ||
+		    memcmp(t->data, &magic, sizeof magic) != 0)
 			return false;
 		w->begun[w->n_begun++].ports = ports;
 	}
@@ -299,7 +306,8 @@ static void attack(struct way *w, struct frame *f)
 {
 	struct tcp t;
 
-	if (w->set.forge + w->set.head + w->set.stream + w->set.replay + w->set.wireup <= 0 || !find_tcp(f, &t))
+	if (w->set.forge + w->set.head + w->set.stream + w->set.replay + w->set.wireup <= 0 ||
+	    !find_tcp(f, &t))
 		return;
 	if (begins(w, &t) && below_1(draw_of(&w->spite)) < w->set.wireup)
 		flip_bits(w, &t, 0, t.bytes);

@@ -7,12 +7,12 @@
  *
  *   squeezing + restoring + ratio * link < link       (ns a byte)
  *
- * The link's time is measured by the receiver, of frames that leave right after another one of their
- * item. They came between the last poll that found nothing before their predecessor and now: the
- * link has not taken longer, whoever lost his core meanwhile. Of the last such bounds a low quantile
- * counts, of *all* frames: on a fast link those that were waited for are just the ones that
- * something else has held up. But where fewer than a quarter were waited for, the receiver is what
- * takes the time, and the link counts as fast. Frames back tell the sender.
+ * The link's time is measured by the receiver, of frames that leave right after another one of
+ * their item. They came between the last poll that found nothing before their predecessor and now:
+ * the link has not taken longer, whoever lost his core meanwhile. Of the last such bounds a low
+ * quantile counts, of *all* frames: on a fast link those that were waited for are just the ones
+ * that something else has held up. But where fewer than a quarter were waited for, the receiver is
+ * what takes the time, and the link counts as fast. Frames back tell the sender.
  *
  * Squeezed frames are not measured: they are few bytes, and the gap before them is the time that
  * squeezing took. So one is left as it is now and then.
@@ -54,15 +54,15 @@ bool pays_to_try(struct host_pays *h, unsigned kind, size_t bytes);
 void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed, uint64_t ns);
 
 /** A frame that is not squeezed has come, not the first of its item, and took at most `most` ns a
- * byte. */
+ * byte. `waited`: the receiver had nothing to do for a part of it. */
 void pays_came(struct host_pays *h, size_t bytes, double most, bool waited);
 
 /** Whether to leave a frame that is not the first of its item as it is, to have the link measured
  * by it. */
 bool pays_to_measure(struct host_pays *h, size_t bytes);
 
-/** Whether to cut an item in two only to have the second half measured: while the link is unknown, and
- * now and then. `n`: counts the items. */
+/** Whether to cut an item in two only to have the second half measured: while the link is unknown,
+ * and now and then. `n`: counts the items. */
 bool pays_to_cut(const struct host_pays *h, size_t bytes, unsigned n);
 
 #endif
