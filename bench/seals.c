@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../runtime/machine/alive/traffic.h"
 #include "../runtime/machine/cmi.h"
 #include "../runtime/machine/filter/filter.h"
 #include "../runtime/machine/filter/filter_int.h"
@@ -86,8 +87,10 @@ static void open_nodes(const char *words)
 
 static void close_nodes(void)
 {
-	for (int i = 0; i < NODES; i++)
+	for (int i = 0; i < NODES; i++) {
 		filters_room.close(&world.m[i]);
+		traffic_close(&world.m[i]);
+	}
 }
 
 static struct frame {

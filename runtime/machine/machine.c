@@ -29,6 +29,7 @@
 #include "shm/near.h"
 #include "alive/host_watch.h"
 #include "alive/process.h"
+#include "alive/traffic.h"
 #include "alive/seen.h"
 #include "base/say.h"
 #include "shm/share.h"
@@ -83,6 +84,7 @@ static void machine_free(struct cmi *m)
 {
 	if (m->filters)
 		m->filters_room->close(m);
+	traffic_close(m); /* heartbeats have read it */
 	bind_close(m);
 	exchange_free(m);
 	share_close(m);

@@ -144,6 +144,7 @@ struct cmi {
 	const struct filters_room *filters_room; /* of rooms.list; NULL: it has been left out */
 	struct filters *filters;          /* what CK_WIRE says; NULL: nothing */
 	const struct host_watch *const *host_watches; /* of rooms.list; then NULL */
+	struct traffic *traffic;          /* NULL: the job is not sealed */
 	struct pulse *pulse;              /* NULL: a job on one host, or CK_PEER_TIMEOUT=0 */
 	/* The thread that ends the job, 0 until then. Compare-and-swap, relaxed: it decides who prints,
 	 * and no data depends on it. */

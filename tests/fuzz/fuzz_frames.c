@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../runtime/machine/alive/traffic.h"
 #include "../../runtime/machine/filter/filter.h"
 #include "../../runtime/machine/filter/filter_int.h"
 #include "../../runtime/machine/machine_int.h"
@@ -111,6 +112,7 @@ static int take(const uint8_t *data, size_t size)
 		if (pe.filter->pair[i])
 			free(pe.filter->pair[i]->m);
 	filters_room.close(&m);
+	traffic_close(&m);
 	return 0;
 }
 

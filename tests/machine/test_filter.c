@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "../../runtime/machine/alive/traffic.h"
 #include "../../runtime/machine/cmi.h"
 #include "../../runtime/machine/filter/filter.h"
 #include "../../runtime/machine/filter/filter_int.h"
@@ -151,8 +152,10 @@ static void world_open(struct world *w, const char *words)
 
 static void world_close(struct world *w)
 {
-	for (int node = 0; node < NODES; node++)
+	for (int node = 0; node < NODES; node++) {
 		filters_room.close(&w->m[node]);
+		traffic_close(&w->m[node]);
+	}
 	assert_int_equal(w->n_alive, 0);
 }
 
@@ -584,7 +587,7 @@ static void write_key(size_t bytes, mode_t mode)
 
 static void open_refused(const char *says)
 {
-	struct world w;
+	static struct world w; /* as longjmp may forget others */
 
 	said[0] = 0;
 	if (setjmp(died) == 0) {
@@ -592,6 +595,7 @@ static void open_refused(const char *says)
 		fail_msg("CK_WIRE=%s is taken", getenv("CK_WIRE"));
 	}
 	assert_non_null(strstr(said, says));
+	filters_room.close(&w.m[0]);
 }
 
 static void nodes_that_differ_do_not_begin(void **state)
@@ -701,62 +705,236 @@ static void squeezing_stops_where_it_does_not_pay(void **state)
 	assert_false(pays_to_try(&h, 1, 1000));                       /* too small */
 }
 
+/* `n` frames of 60 kB that were waited for, of which each `every`th took `seldom` us and the others
+ * `us`. */
+static void come(struct host_pays *h, int n, int us, int every, int seldom)
+{
+	for (int i = 0; i < n; i++)
+		pays_came(h, 60000, (i % every == every - 1 ? seldom : us) / 60., true);
+}
+
 static void the_link_is_measured_by_gaps(void **state)
 {
 	struct host_pays h = { .link_kbs = 0 };
 
 	(void)state;
-	assert_int_equal(h.came_kbs, 0);
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 60000, 600000, 30000);
+	come(&h, 7, 600, 1, 600);
+	assert_int_equal(h.came_kbs, 0); /* too few */
+	come(&h, 1, 600, 1, 600);
 	assert_in_range(h.came_kbs, 99000, 101000);
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 60000, 60000, 10000);
-	assert_in_range(h.came_kbs, 990000, 1010000);
-	/* Gaps that the sender has made say nothing, unless the link is faster than it was known to be. */
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 10000, 100000, 90000);
-	assert_in_range(h.came_kbs, 990000, 1010000);
-	for (int i = 0; i < 1000; i++)
-		pays_came(&h, 60000, 30000, 25000);
-	assert_in_range(h.came_kbs, 1900000, 2010000);
 	assert_true(pays_to_cut(&h, 60000, 1)); /* the other side has not told */
 	h.link_kbs = 100000;
 	assert_false(pays_to_cut(&h, 60000, 1));
-	/* One that has lost its core does not count. */
-	pays_came(&h, 60000, 4000000, 10000);
-	assert_in_range(h.came_kbs, 1900000, 2010000);
 	assert_true(pays_to_cut(&h, 60000, 64));
 	assert_false(pays_to_cut(&h, 1000, 64));
+	come(&h, 5, 150, 1, 150); /* it became faster: seen at once */
+	assert_in_range(h.came_kbs, 390000, 410000);
+	come(&h, 11, 600, 1, 600); /* and slow again: doubted for a while */
+	assert_in_range(h.came_kbs, 390000, 410000);
+	come(&h, 1, 600, 1, 600);
+	assert_in_range(h.came_kbs, 99000, 101000);
+	pays_came(&h, 8000, 1, true); /* too small to tell */
+	assert_int_equal(h.n_gaps, 8 + 5 + 11 + 1);
+}
+
+static void what_holds_up_frames_is_not_the_link(void **state)
+{
+	struct host_pays h = { .link_kbs = 0 };
+
+	(void)state;
+	/* The sender loses its core for 4 ms in three of four gaps: the others still tell. */
+	for (int i = 0; i < 1000; i++) {
+		come(&h, 1, i % 4 ? 4000 : 100, 1, i % 4 ? 4000 : 100);
+		if (h.came_kbs)
+			assert_in_range(h.came_kbs, 14000, 610000);
+	}
+	come(&h, 16, 4000, 2, 100);
+	assert_in_range(h.came_kbs, 590000, 610000);
+	/* A bucket lets each eighth frame pass at once: the link is as slow as it is behind that. */
+	come(&h, 100, 6000, 8, 30);
+	assert_in_range(h.came_kbs, 9900, 10100);
+}
+
+/* A receiver that never waits is slow itself: nobody knows how fast the link is. */
+static void a_link_that_is_seldom_waited_for_is_fast(void **state)
+{
+	struct host_pays h = { .link_kbs = 0 };
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		pays_came(&h, 60000, 4000 / 60., i % 6 == 0);
+		if (i >= 16)
+			assert_int_equal(h.came_kbs, UINT32_MAX);
+	}
+	h.link_kbs = h.came_kbs;
+	assert_in_range(n_tried(&h, 10000, 0.1, 0.2), 1, 10000 / 1024 + 1);
+	come(&h, 16, 600, 1, 600);
+	assert_in_range(h.came_kbs, 99000, 101000);
+}
+
+static void some_frames_are_left_for_measuring(void **state)
+{
+	struct host_pays h = { .link_kbs = 10000 };
+	int left = 0;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		if (pays_to_measure(&h, 60000))
+			left++;
+		else
+			pays_learn(&h, 1, 60000, 10000, 100000);
+	assert_in_range(left, 10000 / 100, 10000 / 94); /* one of 16 * 60000 bytes after squeezing */
+	assert_false(pays_to_measure(&h, 1000));
+}
+
+/* A piece of an item comes; before it a poll has found nothing. */
+static void comes(struct world *w, const struct item *item, size_t *at)
+{
+	struct frame f = encode(w, 0, 2, item, at);
+
+	filters_room.idle(&w->pe[2]);
+	taken(w, 2, &f);
+	free(f.data);
+}
+
+/* The same, a second after the poll before. */
+static void comes_late(struct world *w, const struct item *item, size_t *at)
+{
+	w->pe[2].filter->pair[0]->before_ns -= 1000 * 1000 * 1000;
+	comes(w, item, at);
+}
+
+/* The bound of a frame goes back to the last poll that found nothing before its predecessor, and
+ * counts all that came since. */
+static void bounds_hold_whoever_loses_his_core(void **state)
+{
+	const struct item item = item_of(BATCH, NULL, 0, data, 4 * FRAME_PLAIN_MOST);
+	const struct link_gap *gap;
+	struct world w;
+	size_t at = 0;
+
+	(void)state;
+	world_open(&w, "lz4");
+	comes(&w, &item, &at);
+	gap = w.pe[2].filter->hosts->gap;
+	w.pe[2].filter->idle_ns -= 1000 * 1000 * 1000; /* it was away then, and finds all there */
+	w.pe[2].filter->pair[0]->before_ns -= 1000 * 1000 * 1000;
+	while (at < item.bytes) {
+		struct frame f = encode(&w, 0, 2, &item, &at);
+
+		taken(&w, 2, &f);
+		free(f.data);
+	}
+	assert_int_equal(w.pe[2].filter->hosts->n_gaps, 3);
+	for (int i = 0; i < 3; i++) {
+		const double ns = gap[i].most * (i + 1) * FRAME_PLAIN_MOST;
+
+		assert_false(gap[i].waited);
+		assert_true(ns > 0.99e9 && ns < 2e9);
+	}
+	/* Now it waits: what came before counts no more. */
+	at = 0;
+	comes(&w, &item, &at);
+	while (at < item.bytes)
+		comes_late(&w, &item, &at);
+	for (int i = 3; i < 6; i++) {
+		const double ns = gap[i].most * FRAME_PLAIN_MOST;
+
+		assert_true(gap[i].waited);
+		assert_true(ns > 0.99e9 && ns < 2e9);
+	}
+	world_close(&w);
 }
 
 /* The receiver tells the sender with a frame of its own, if it has waited for the second of two
  * frames. */
 static void the_receiver_tells_the_sender(void **state)
 {
-	const struct item item = item_of(BATCH, NULL, 0, data, 40000);
-	struct frame f;
+	const struct item item = item_of(BATCH, NULL, 0, data, 40000),
+			  large = item_of(BATCH, NULL, 0, data, 4 * FRAME_PLAIN_MOST);
+	struct host_pays *there;
 	struct world w;
 	size_t at;
 
 	(void)state;
 	world_open(&w, "lz4");
-	carry(&w, 0, 2, &item); /* which has waited: no poll found nothing */
-	assert_int_equal(w.pe[2].filter->hosts->n_gaps, 0);
-	for (int i = 0; i < 5; i++) {
+	fill(data, MOST, 7, true);
+	for (size_t i = 0; i < MOST; i += 1024) /* squeezed, it is still much */
+		memset(data + i, 0, MOST - i < 400 ? MOST - i : 400);
+	for (int i = 0; i < 8; i++) {
 		at = 0;
-		f = encode(&w, 0, 2, &item, &at);
+		comes(&w, &item, &at);
 		assert_true(at < 40000); /* cut, as the link is unknown */
-		taken(&w, 2, &f);
-		free(f.data);
-		f = encode(&w, 0, 2, &item, &at);
-		w.pe[2].filter->pair[0]->came_ns -= 1000 * 1000 * 1000;
-		filters_room.idle(&w.pe[2]);
-		taken(&w, 2, &f);
-		free(f.data);
+		comes_late(&w, &item, &at);
 	}
+	there = w.pe[2].filter->hosts;
+	assert_in_range(there->came_kbs, 1, 21);
 	carry(&w, 2, 0, &item);
 	assert_in_range(w.pe[0].filter->pair[2 * ITEM_STREAMS]->host->link_kbs, 1, 21);
+	/* Squeezed ones are not measured, but some are left as they are. */
+	for (int i = 0; i < 800; i++)
+		for (at = 0; at < large.bytes;)
+			comes(&w, &large, &at);
+	assert_in_range(there->n_gaps, 9, 8 + 3 * 800 / 8);
+	world_close(&w);
+}
+
+/* ---- what does not come any more ----------------------------------------------------------- */
+
+static const uint64_t S = 1000 * 1000 * 1000;
+
+/* What a PE has counted may still lie in UCX until it polls. */
+static void frames_are_told_once_all_have_polled(void **state)
+{
+	struct traffic_sent s = { .told = 0 };
+
+	(void)state;
+	assert_int_equal(traffic_told(&s, 5, 1 * S, 2 * S), 0);
+	assert_int_equal(traffic_told(&s, 7, 1 * S, 3 * S), 0); /* one PE computes */
+	assert_int_equal(traffic_told(&s, 9, 4 * S, 5 * S), 5); /* not 7: that is younger */
+	assert_int_equal(traffic_told(&s, 9, 6 * S, 7 * S), 9);
+}
+
+static void frames_that_do_not_come_are_noticed(void **state)
+{
+	struct traffic_due d = { .told = 0 };
+
+	(void)state;
+	assert_int_equal(traffic_due_ns(&d, 0, 10 * S, 10 * S), 0); /* none is due */
+	d.told = 3;
+	assert_int_equal(traffic_due_ns(&d, 1, 11 * S, 11 * S), 0); /* one came */
+	assert_int_equal(traffic_due_ns(&d, 1, 15 * S, 15 * S), 4 * S);
+	assert_int_equal(traffic_due_ns(&d, 1, 15 * S, 17 * S), 0); /* a PE computes, and has not looked */
+	assert_int_equal(traffic_due_ns(&d, 1, 19 * S, 19 * S), 2 * S);
+	assert_int_equal(traffic_due_ns(&d, 3, 20 * S, 20 * S), 0); /* all came */
+	assert_int_equal(traffic_due_ns(&d, 4, 30 * S, 30 * S), 0); /* and more than was told */
+	assert_int_equal(traffic_due_ns(&d, 4, 40 * S, 40 * S), 0);
+	d.told = 2; /* numbers go round */
+	assert_int_equal(traffic_due_ns(&d, UINT32_MAX, 50 * S, 50 * S), 0);
+	assert_int_equal(traffic_due_ns(&d, UINT32_MAX, 60 * S, 60 * S), 10 * S);
+}
+
+/* Each PE counts for its node; polls of all of them count. */
+static void traffic_is_counted(void **state)
+{
+	const struct item item = item_of(BATCH, NULL, 0, data, 40000);
+	struct world w;
+
+	(void)state;
+	world_open(&w, "seal");
+	carry(&w, 0, 2, &item);
+	carry(&w, 1, 2, &item);
+	carry(&w, 1, 3, &item);
+	assert_int_equal(traffic_out(&w.m[0], 1), 3);
+	assert_int_equal(traffic_in(&w.m[0], 1), 0);
+	assert_int_equal(traffic_in(&w.m[1], 0), 3);
+	filters_room.idle(&w.pe[3]);
+	assert_int_equal(traffic_quiet_ns(&w.m[1]), 0);
+	filters_room.idle(&w.pe[2]);
+	assert_true(traffic_quiet_ns(&w.m[1]) > 0);
+	world_close(&w);
+	world_open(&w, "lz4");
+	assert_null(w.m[0].traffic);
 	world_close(&w);
 }
 
@@ -778,7 +956,14 @@ int main(void)
 		cmocka_unit_test(bad_values_are_refused),
 		cmocka_unit_test(squeezing_stops_where_it_does_not_pay),
 		cmocka_unit_test(the_link_is_measured_by_gaps),
+		cmocka_unit_test(what_holds_up_frames_is_not_the_link),
+		cmocka_unit_test(a_link_that_is_seldom_waited_for_is_fast),
+		cmocka_unit_test(some_frames_are_left_for_measuring),
+		cmocka_unit_test(bounds_hold_whoever_loses_his_core),
 		cmocka_unit_test(the_receiver_tells_the_sender),
+		cmocka_unit_test(frames_are_told_once_all_have_polled),
+		cmocka_unit_test(frames_that_do_not_come_are_noticed),
+		cmocka_unit_test(traffic_is_counted),
 	};
 	int failed;
 

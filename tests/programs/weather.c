@@ -35,14 +35,14 @@ static int next_of(int peer) { return (int)((peer + 1) % n_peers); }
 static int before(int peer) { return (int)((peer + n_peers - 1) % n_peers); }
 
 /* Word i of what an element sends in a round; halves are what is large, and what is put. Never the
- * out-of-band value. */
+ * out-of-band value. In odd rounds words are small, so that they can be squeezed. */
 static uint64_t word(int peer, int round, int half, int i)
 {
 	uint64_t x = ((uint64_t)round * 2 + (uint64_t)half) << 40 | (uint64_t)peer << 20 | (uint64_t)i;
 
 	x *= UINT64_C(0x9e3779b97f4a7c15);
 	x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-	return (x ^ x >> 32) >> 1;
+	return (x ^ x >> 32) >> (round % 2 ? 49 : 1);
 }
 
 /* Some are cut into pieces on their way, some are not. */

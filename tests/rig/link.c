@@ -15,12 +15,14 @@
  *     loss dup reorder flip   how likely a frame is to be lost, to come twice, to be overtaken by up to three others,
  *                             and to have one bit flipped, 0 to 1. Only IP packets are flipped, behind the header of
  *                             the frame: ARP has no sum, and on a real Ethernet the frame has one.
- *     forge head replay how likely a TCP segment of FORGED_LEAST bytes and more is to be changed by
- *     an attacker, who
- *                             makes its sum right again: one bit behind, or among, the first HEAD
- *                             bytes, where UCX
- *                             mostly has its own; or all by the last segment of the same connection
- *                             and length
+ *     forge head stream replay   how likely a TCP segment of FORGED_LEAST bytes and more is to be
+ *                             changed by an attacker, who makes its sum right again: one bit
+ *                             behind the first HEAD bytes, where UCX mostly has its own; or among
+ *                             these; or among the first STREAM of these, which say how long a
+ *                             message is; or all by the last segment of the same connection and
+ *                             length
+ *     wireup                  the same for one bit of the first segments, of any length, of a
+ *                             connection of UCX
  *     delay jitter            ms that each frame takes, and at most takes longer. Frames keep their order.
  *     hold                    ms after which a frame that waits to be overtaken goes on without that
  *     rate                    Mbit/s; 0: as fast as it goes
@@ -53,7 +55,9 @@ enum { FRAME_ROOM = 2048, ETHERNET_HEADER = 14, TYPE_AT = 12 };
 /* Frames on the way in one direction; those that are read at a time, so that no end waits for long. */
 enum { RING = 4096, BATCH = 64 };
 enum { MOST_OVERTAKE = 3 };
-enum { FORGED_LEAST = 64, HEAD = 24 };
+enum { FORGED_LEAST = 64, HEAD = 24, STREAM = 5 };
+/* Of a connection; those that are remembered. */
+enum { WIREUP_SEGMENTS = 6, CONNECTIONS = 64 };
 
 /* Each frame that comes is counted as seen. seen + duplicated is carried + lost + cut + dropped, once none is on the
  * way. Dropped: the queue was full, or the device at the other end was down. */
@@ -63,7 +67,8 @@ static const char *const count_names[COUNTS] = {"seen", "carried", "lost", "dupl
 	"dropped", "forged", "replayed"};
 
 struct settings {
-	double loss, dup, reorder, flip, forge, head, replay, delay, jitter, hold, rate, queue, cut;
+	double loss, dup, reorder, flip, forge, head, stream, replay, wireup;
+	double delay, jitter, hold, rate, queue, cut;
 };
 
 static const struct { const char *name; size_t at; double most; } known[] = {
@@ -73,6 +78,8 @@ static const struct { const char *name; size_t at; double most; } known[] = {
 	{"flip", offsetof(struct settings, flip), 1},
 	{"forge", offsetof(struct settings, forge), 1},
 	{"head", offsetof(struct settings, head), 1},
+	{"stream", offsetof(struct settings, stream), 1},
+	{"wireup", offsetof(struct settings, wireup), 1},
 	{"replay", offsetof(struct settings, replay), 1},
 	{"delay", offsetof(struct settings, delay), 60000},
 	{"jitter", offsetof(struct settings, jitter), 60000},
@@ -94,6 +101,9 @@ struct way {
 		size_t length;
 		unsigned char data[FRAME_ROOM + 4]; /* ports, then data */
 	} last[FRAME_ROOM]; /* by the length */
+	/* UCX's, and how many segments each has had: */
+	struct { uint32_t ports; int n; } begun[CONNECTIONS];
+	size_t n_begun;
 	uint64_t count[COUNTS];
 	uint64_t busy_ns;     /* until then it sends what has come, at its rate */
 	size_t head, tail;    /* of the ring; there is always room for one frame more, at the tail */
@@ -202,7 +212,7 @@ static size_t number_at(const unsigned char *p)
 	return (size_t)p[0] << 8 | p[1];
 }
 
-/* False: the frame is no such segment, or has too few bytes. */
+/* False: the frame is no such segment, or has no data. */
 static bool find_tcp(struct frame *f, struct tcp *t)
 {
 	enum { IP = 20, TCP = 20, PROTOCOL_AT = 9, IS_TCP = 6, OFFSET_AT = 12 };
@@ -214,7 +224,7 @@ static bool find_tcp(struct frame *f, struct tcp *t)
 	const size_t total = number_at(t->ip + 2);
 	const size_t before = (size_t)(t->tcp - t->ip) + 4 * (size_t)(t->tcp[OFFSET_AT] >> 4);
 	if (t->ip[PROTOCOL_AT] != IS_TCP || total > f->length - ETHERNET_HEADER ||
-	    total < before + FORGED_LEAST)
+	    total <= before)
 		return false;
 	t->data = t->ip + before;
 	t->bytes = total - before;
@@ -272,11 +282,36 @@ static bool repeat(struct way *w, const struct tcp *t)
 	return false;
 }
 
+/* Whether the segment is one of the first of a connection of UCX's, which begins with a number of
+ * its own. */
+static bool begins(struct way *w, const struct tcp *t)
+{
+	static const uint64_t magic = UINT64_C(0xcafebabe12345678);
+	uint32_t ports;
+	size_t i = 0;
+
+	memcpy(&ports, t->tcp, sizeof ports);
+	while (i < w->n_begun && w->begun[i].ports != ports)
+		i++;
+	if (i == w->n_begun) {
+		if (i == CONNECTIONS || t->bytes < sizeof magic ||
+		    memcmp(t->data, &magic, sizeof magic) != 0)
+			return false;
+		w->begun[w->n_begun++].ports = ports;
+	}
+	return w->begun[i].n++ < WIREUP_SEGMENTS;
+}
+
 static void attack(struct way *w, struct frame *f)
 {
 	struct tcp t;
 
-	if (w->set.forge + w->set.head + w->set.replay <= 0 || !find_tcp(f, &t))
+	if (w->set.forge + w->set.head + w->set.stream + w->set.replay + w->set.wireup <= 0 ||
+	    !find_tcp(f, &t))
+		return;
+	if (begins(w, &t) && below_1(draw_of(&w->spite)) < w->set.wireup)
+		flip_bits(w, &t, 0, t.bytes);
+	if (t.bytes < FORGED_LEAST)
 		return;
 	if (w->set.replay > 0 && repeat(w, &t))
 		return;
@@ -284,6 +319,8 @@ static void attack(struct way *w, struct frame *f)
 		flip_bits(w, &t, HEAD, t.bytes);
 	else if (below_1(draw_of(&w->spite)) < w->set.head)
 		flip_bits(w, &t, 0, HEAD);
+	else if (below_1(draw_of(&w->spite)) < w->set.stream)
+		flip_bits(w, &t, 0, STREAM);
 }
 
 static void copy(struct frame *to, const struct frame *from)

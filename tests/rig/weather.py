@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A job while its network is as networks can be: on two hosts made of namespaces, over cables that lose, delay, double,
-swap and damage frames, are narrow, or go away now and then.
+swap and damage frames, are narrow, or go away now and then. What they carry is squeezed, or sealed, or both, or neither.
 
     tests/rig/weather.py [-b build folder] [--draw=[WORD]] [-j JOBS] [name ...]
 
@@ -39,7 +39,7 @@ DELAY = {'0': 0, '50': 50, '3000': 3000}                     # ms
 RATE = {'any': (0, 1000), '10M': (80, 4000), '100k': (0.8, 256)}  # bytes a second: Mbit/s, kB that wait for them
 MESS = {'order': {}, 'mess': {'dup': 0.05, 'reorder': 0.1, 'jitter': 5}, 'flips': {'flip': 0.02}, 'flaps': {}}
 WAYS = ('both', 'in', 'out')
-WIRES = ('plain',)                                           # CK_WIRE
+WIRES = ('plain', 'lz4', 'zstd', 'seal', 'zstd,seal')         # CK_WIRE
 GAVE_UP = (r'^chard: node \d+ (on h\d: no sign of life from node \d+ on h\d'
            r'|PE \d+: lost the connection to PE \d+ \(node \d+ on h\d\))')
 

@@ -5,7 +5,9 @@
  */
 #include "fault.h"
 
+#define UNW_LOCAL_ONLY
 #include <dlfcn.h>
+#include <libunwind.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +76,33 @@ static void fault_of_child(int sig, const siginfo_t *info)
 	raise(sig);
 }
 
+/* libucs, libuct and libucp. */
+static bool is_in_ucx(uintptr_t ip)
+{
+	Dl_info at;
+
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): libunwind's numbers are addresses */
+	return dladdr((const void *)ip, &at) && at.dli_fname && strstr(at.dli_fname, "/libuc");
+}
+
+/* Whether UCX called abort, or failed by itself, as it does when it receives what no UCX sends. */
+static bool ucx_gave_up(int sig, void *context)
+{
+	enum { NEAR = 8 }; /* abort, raise and what they call are between */
+	unw_cursor_t cursor;
+	unw_word_t ip;
+
+	if (unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME))
+		return false;
+	for (int depth = 0; depth < (sig == SIGABRT ? NEAR : 1); depth++) {
+		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) == 0 && is_in_ucx(ip))
+			return true;
+		if (unw_step(&cursor) <= 0)
+			return false;
+	}
+	return false;
+}
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	char who[160], why[256] = "", line[480];
@@ -89,6 +118,12 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		job_explain(info->si_addr, stack_pointer(context), why, sizeof why);
 	if (why[0])
 		snprintf(line, sizeof line, "chard: %s: %s\n", who, why);
+	else if (ucx_gave_up(sig, context))
+		snprintf(line, sizeof line,
+			 "chard: %s: UCX gave up (signal %d; it may have said more above): if no UCX setting "
+			 "is wrong, the network changed what it carried, or the nodes have different "
+			 "versions of UCX; see who can reach the network between the hosts\n",
+			 who, sig);
 	else if (info->si_code <= 0) /* sent by kill, raise or abort: no address */
 		snprintf(line, sizeof line, "chard: %s: %s (signal %d from process %d)\n", who,
 			 signal_text(sig), sig, (int)info->si_pid);

@@ -55,7 +55,7 @@ struct frame_head {
 	uint8_t header_len;
 	uint8_t flags; /* FRAME_* */
 	uint8_t stream;
-	uint16_t apart_us;  /* how long after the last frame of the item it leaves; 0: it is the first */
+	uint16_t spare;
 };
 _Static_assert(sizeof(struct frame_head) == 32, "wire format");
 enum { FRAME_SQUEEZED = 1, FRAME_MORE = 2 /* the item goes on in the next frame */ };

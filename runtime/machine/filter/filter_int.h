@@ -36,7 +36,6 @@ struct filters {
 /** Between a PE of this node and one of another, in one stream. */
 struct pair {
 	struct seal *out, *in;  /* NULL without seal */
-	uint64_t out_ns;        /* when the last frame left; with a squeezer */
 	uint64_t n_out, n_in;   /* frames so far: the next one's number */
 	struct host_pays *host; /* of the other PE; NULL without a squeezer */
 	/* The item that arrives: */
@@ -45,7 +44,8 @@ struct pair {
 	unsigned char *into;  /* where they are */
 	struct cmi_msg *m;    /* ITEM_MESSAGE: the same; else NULL, and `into` is malloc's */
 	struct cmi_msg local; /* of m: its local fields, which the sender's overwrite */
-	uint64_t came_ns;     /* when its last frame came */
+	uint64_t before_ns;   /* when the last poll before its last frame found nothing */
+	uint64_t run;         /* bytes that have come since then, but for its first frame */
 };
 
 /** A PE's. */

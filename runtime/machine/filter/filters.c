@@ -7,6 +7,7 @@
 
 #include "../base/cmi_alloc.h"
 #include "../base/cmi_env.h"
+#include "../alive/traffic.h"
 #include "../base/say.h"
 #include "../start/host_names.h"
 #include "frame.h"
@@ -59,7 +60,7 @@ static void filters_open(struct cmi *m, bool network)
 
 	if (!text || !strcmp(text, "none"))
 		return;
-	f = cmi_alloc_zero(1, sizeof *f, "CK_WIRE");
+	f = m->filters = cmi_alloc_zero(1, sizeof *f, "CK_WIRE");
 	read_words(f, text);
 	if (!(f->words & WIRE_SEAL) && cmi_env_text("CK_WIRE_KEY"))
 		cmi_env_refuse("CK_WIRE_KEY", cmi_env_text("CK_WIRE_KEY"),
@@ -69,6 +70,7 @@ static void filters_open(struct cmi *m, bool network)
 			machine_say("CK_WIRE has nothing to do: no message leaves the memory of "
 				    "one host");
 		free(f);
+		m->filters = NULL;
 		return;
 	}
 	if (f->squeezer)
@@ -79,7 +81,6 @@ static void filters_open(struct cmi *m, bool network)
 		keys_read_file(f);
 	}
 	f->name = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *f->name, "the job's nodes");
-	m->filters = f;
 	m->job.filtered = true;
 	m->job.sealed = f->words & WIRE_SEAL;
 }
@@ -203,6 +204,8 @@ static int filters_agree(struct cmi *m)
 	}
 	if (f->has_file)
 		strengthen(m, f);
+	if (f->words & WIRE_SEAL)
+		traffic_open(m);
 	for (int i = 0; i < m->o.n_pes; i++)
 		m->wire[i]->filter = frames_open(m);
 	if (m->o.verbose && m->job.node == 0)

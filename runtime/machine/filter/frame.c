@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../alive/traffic.h"
 #include "../base/cmi_alloc.h"
 #include "../base/die.h"
 #include "../shm/msg_local.h"
@@ -139,12 +140,13 @@ static const void *piece_of(const struct item *item, size_t at, size_t piece, vo
 
 /* Returns the bytes in fp->room; 0: the piece leaves as it is. */
 static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, const void *from,
-		       size_t bytes)
+		       size_t bytes, bool first)
 {
 	uint64_t began;
 	size_t packed;
 
-	if (!p->host || !pays_to_try(p->host, kind, bytes))
+	if (!p->host || (!first && pays_to_measure(p->host, bytes)) ||
+	    !pays_to_try(p->host, kind, bytes))
 		return 0;
 	began = machine_now_ns();
 	packed = fp->f->squeezer->squeeze(fp->squeeze, fp->room, bytes - 1, from, bytes);
@@ -154,21 +156,24 @@ static size_t squeezed(struct filter_pe *fp, struct pair *p, unsigned kind, cons
 
 const struct cmi_wire_counts *frame_counts(const struct cmi_pe *w) { return &w->filter->counts; }
 
+/* Relaxed: traffic.h has the argument. */
+static void tell_traffic(const struct cmi_pe *w, int pe, bool out)
+{
+	const struct cmi *m = w->m;
+	struct traffic_counts *n;
+
+	if (!m->traffic)
+		return;
+	n = traffic_of(m, w->pe - m->job.my_first_pe, m->job.node_of[pe]);
+	traffic_count(out ? &n->out : &n->in);
+}
+
 static void count(struct filter_pe *fp, size_t plain, size_t frame, bool was_squeezed)
 {
 	fp->counts.frames++;
 	fp->counts.squeezed += was_squeezed;
 	fp->counts.bytes_before += plain;
 	fp->counts.bytes_after += frame;
-}
-
-/* Since the last frame of the same item; at least 1, at most what a head can say. */
-static uint16_t apart_us(struct pair *p, bool first)
-{
-	const uint64_t now = machine_now_ns(), us = (now - p->out_ns) / 1000 + 1;
-
-	p->out_ns = now;
-	return first ? 0 : us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
 }
 
 /* The first kinds of each id differ. */
@@ -184,7 +189,7 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 	struct pair *p = pair_of(w, pe, item->stream);
 	unsigned char *body = (unsigned char *)to + sizeof(struct frame_head);
 	const void *from = piece_of(item, at, piece, body);
-	const size_t packed = squeezed(fp, p, kind_of(item), from, piece),
+	const size_t packed = squeezed(fp, p, kind_of(item), from, piece, at == 0),
 		     n = packed ? packed : piece;
 	const size_t all = item->header_len + item->bytes;
 	const struct frame_head head = {
@@ -193,7 +198,6 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 		.src_pe = w->pe,
 		.seen_kbs = p->host ? p->host->came_kbs : 0,
 		.plain = (uint16_t)piece,
-		.apart_us = p->host ? apart_us(p, at == 0) : 0,
 		.id = (uint8_t)item->id,
 		.header_len = (uint8_t)item->header_len,
 		.flags = (uint8_t)((packed ? FRAME_SQUEEZED : 0) |
@@ -210,6 +214,7 @@ size_t frame_encode(struct cmi_pe *w, int pe, const struct item *item, size_t at
 	else if (from != body)
 		memcpy(body, from, n);
 	count(fp, piece, frame, packed);
+	tell_traffic(w, pe, true);
 	return frame;
 }
 
@@ -336,24 +341,32 @@ static const char *open_into(struct cmi_pe *w, struct pair *p, const struct fram
 	return NULL;
 }
 
-/* The gap to the frame before, of the same item, if this one has been waited for. */
-static void measure(struct filter_pe *fp, struct pair *p, const struct frame_head *h, size_t bytes)
+/* What a frame that was seen at `now` tells about the link. */
+static void measure(struct filter_pe *fp, struct pair *p, const struct frame_head *h, size_t bytes,
+		    uint64_t now)
 {
-	/* Polls are this much closer to each other than such frames. */
-	enum { POLLS = 8 };
-	const uint64_t now = machine_now_ns(), gap = now - p->came_ns;
-
 	if (h->seen_kbs)
 		p->host->link_kbs = h->seen_kbs;
-	if (p->at && now - fp->idle_ns < gap / POLLS)
-		pays_came(p->host, bytes, gap, 1000 * (uint64_t)h->apart_us);
-	p->came_ns = now;
+	p->run = p->at ? p->run + bytes : 0;
+	if (p->at && !(h->flags & FRAME_SQUEEZED))
+		pays_came(p->host, bytes, (double)(now - p->before_ns) / (double)p->run,
+			  fp->idle_ns != p->before_ns);
+	if (fp->idle_ns != p->before_ns)
+		p->run = 0;
+	p->before_ns = fp->idle_ns;
 }
 
 void frame_idle(struct cmi_pe *w)
 {
-	if (w->filter->squeeze)
-		w->filter->idle_ns = machine_now_ns();
+	const struct traffic *t = w->m->traffic;
+	uint64_t now;
+
+	if (!t && !w->filter->squeeze)
+		return;
+	now = w->filter->idle_ns = machine_now_ns();
+	if (t) /* relaxed: traffic.h has the argument */
+		atomic_store_explicit(&t->quiet_ns[w->pe - w->m->job.my_first_pe], now,
+				      memory_order_relaxed);
 }
 
 /* The item is whole. */
@@ -392,6 +405,7 @@ const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct ite
 	struct frame_head h = { .src_pe = -1 };
 	const char *why;
 	struct pair *p;
+	uint64_t now;
 
 	memset(a, 0, sizeof *a);
 	if (bytes < sizeof h)
@@ -405,14 +419,16 @@ const char *frame_decode(struct cmi_pe *w, void *frame, size_t bytes, struct ite
 	a->stream = h.stream;
 	p = pair_of(w, h.src_pe, h.stream);
 	let_go(fp, p);
+	now = p->host ? machine_now_ns() : 0; /* opening it takes time, too */
 	if (!fits(p, &h, bytes))
 		return p->in ? NOT_OPENED : DAMAGED;
 	why = open_into(w, p, &h, (const unsigned char *)frame + sizeof h, bytes - sizeof h);
 	if (why)
 		return why;
 	if (p->host)
-		measure(fp, p, &h, bytes);
+		measure(fp, p, &h, bytes, now);
 	p->n_in++;
+	tell_traffic(w, h.src_pe, false);
 	p->at += h.plain;
 	if (p->at == p->all)
 		hand_up(p, &h, a);

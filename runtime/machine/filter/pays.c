@@ -3,16 +3,18 @@
 #include "pays.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	LEAST = 1024,         /* bytes; the link's time for fewer is mostly not that of the bytes */
-	CUT_LEAST = 16 << 10, /* halves of these take long enough to be measured */
+	MEASURED_LEAST = 8 << 10,       /* a frame of fewer is mostly not the link's time, either */
+	CUT_LEAST = 2 * MEASURED_LEAST, /* of an item */
 	CUT_EVERY = 16,
-	LINKS_OWN = 3, /* a gap that is so many times the sender's is the link's */
+	MEASURED_EVERY = 16, /* times the bytes of a frame that is left as it is */
 	FIRST_WAIT = 4,
 	LONGEST_WAIT = 1024,
-	GAPS_LEAST = 5,
+	GAPS_LEAST = 8,
+	QUANTILE = 4, /* a quarter may be shorter, as those that a bucket lets pass at once */
+	WAITED_PART = 4,
 };
 
 /* Restoring takes zstd and lz4 a third to a half of the time of squeezing. */
@@ -64,6 +66,7 @@ void pays_learn(struct host_pays *h, unsigned kind, size_t bytes, size_t packed,
 	k->ratio = k->ns == 0 ? ratio : mixed(k->ratio, ratio, WEIGHT);
 	k->ns = k->ns == 0 ? each : mixed(k->ns, each, each < k->ns ? WEIGHT_OF_FASTER : WEIGHT);
 	k->wait = wait_of(h, k);
+	h->packed += packed;
 }
 
 static int compare(const void *a, const void *b)
@@ -73,29 +76,39 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint32_t median_kbs(const struct host_pays *h)
+static uint32_t kbs_of(const struct host_pays *h)
 {
 	const unsigned n = h->n_gaps < PAYS_GAPS ? h->n_gaps : PAYS_GAPS;
 	double sorted[PAYS_GAPS], kbs;
+	unsigned n_waited = 0;
 
 	if (n < GAPS_LEAST)
 		return 0;
-	memcpy(sorted, h->gap, sizeof sorted);
+	for (unsigned i = 0; i < n; i++) {
+		sorted[i] = h->gap[i].most;
+		n_waited += h->gap[i].waited;
+	}
+	if (n_waited * WAITED_PART < n)
+		return UINT32_MAX;
 	qsort(sorted, n, sizeof *sorted, compare);
-	kbs = 1e6 / sorted[n / 2];
+	kbs = 1e6 / (sorted[n / QUANTILE] + 1e-9);
 	return kbs < UINT32_MAX ? (uint32_t)kbs : UINT32_MAX;
 }
 
-/* A gap that the sender has made, by squeezing or otherwise, only shows that the link is no slower
- * than that. */
-void pays_came(struct host_pays *h, size_t bytes, uint64_t gap_ns, uint64_t apart_ns)
+void pays_came(struct host_pays *h, size_t bytes, double most, bool waited)
 {
-	const double each = (double)(gap_ns + 1) / (double)bytes;
-
-	if (gap_ns < LINKS_OWN * apart_ns && h->came_kbs && each * h->came_kbs > 1e6)
+	if (bytes < MEASURED_LEAST)
 		return;
-	h->gap[h->n_gaps++ % PAYS_GAPS] = each;
-	h->came_kbs = median_kbs(h);
+	h->gap[h->n_gaps++ % PAYS_GAPS] = (struct link_gap){ .most = most, .waited = waited };
+	h->came_kbs = kbs_of(h);
+}
+
+bool pays_to_measure(struct host_pays *h, size_t bytes)
+{
+	if (bytes < MEASURED_LEAST || h->packed < MEASURED_EVERY * bytes)
+		return false;
+	h->packed = 0;
+	return true;
 }
 
 bool pays_to_cut(const struct host_pays *h, size_t bytes, unsigned n)

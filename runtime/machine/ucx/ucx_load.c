@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "../alive/fault.h"
 #include "../base/say.h"
@@ -43,6 +44,8 @@ int ucx_load(int node)
 	void *library;
 	stack_t stack;
 
+	/* UCX reads it when it is loaded. What it prints otherwise is our back-trace once more. */
+	setenv("UCX_HANDLE_ERRORS", "none", 0);
 	sigaltstack(NULL, &stack);
 	library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 	if (library && !there) {

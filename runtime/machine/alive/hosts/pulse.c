@@ -5,6 +5,7 @@
  */
 #include "pulse.h"
 #include "../host_watch.h"
+#include "../traffic.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -93,6 +94,8 @@ struct pulse {
 	uint64_t age_ns;         /* the time that counts: this thread had a core */
 	uint64_t n_asked;        /* questions to all; they have numbers from 1 on */
 	uint64_t asked_age[ASKED_KEPT]; /* of the last ones, by number */
+	struct traffic_sent *sent; /* [n_nodes], and what has come from there; in a sealed job */
+	struct traffic_due *due;
 	bool said;               /* the warning about nodes that never answer is printed; one is enough */
 	int claimed;             /* the lowest node that claims that one is lost, and when; see
 				  * lowest_claim */
@@ -173,13 +176,24 @@ static const struct pulse_rail *rails_of(const struct pulse *p, int node)
 	return p->rail + (size_t)node * PULSE_RAILS;
 }
 
+static uint32_t frames_to(struct pulse *p, int node)
+{
+	const struct cmi *m = p->m;
+
+	return m->traffic ? traffic_told(&p->sent[node], traffic_out(m, node), traffic_quiet_ns(m),
+					 machine_now_ns())
+			  : 0;
+}
+
 static void send_to(struct pulse *p, int node, enum pulse_kind kind, int about, uint64_t stamp)
 {
+	const uint32_t frames = kind == PULSE_ASK ? frames_to(p, node) : 0;
+
 	for (int r = 0; r < PULSE_RAILS; r++) {
 		const struct pulse_rail *to = &rails_of(p, node)[r];
 		int way = pulse_net_way(&p->net, to);
 		struct pulse_packet q = {.kind = (uint8_t)kind, .rail = (uint8_t)r, .to = node, .about = about,
-					 .stamp = stamp};
+					 .frames = frames, .stamp = stamp};
 
 		if (way >= 0)
 			pulse_net_send(&p->net, way, to, &q);
@@ -238,6 +252,7 @@ static void take_packet(struct pulse *p, int way, struct pulse_wire *wire, size_
 	switch ((enum pulse_kind)q->kind) {
 	case PULSE_ASK:
 		p->asks[q->from] = 1;
+		p->due[q->from].told = q->frames;
 		pulse_net_send(&p->net, way, from, &a);
 		break;
 	case PULSE_HERE:
@@ -430,6 +445,44 @@ static void judge_peer(struct pulse *p, struct peer *peer, uint64_t every_ns)
 		pulse_end_job(p, peer, rail, others);
 }
 
+/* Its heartbeats come, and frames that it has sent do not. */
+static _Noreturn void end_job_without_frames(struct pulse *p, int node, uint64_t ns)
+{
+	const struct cmi *m = p->m;
+	const struct traffic_due *d = &p->due[node];
+
+	machine_say("node %d on %s: of the frames that node %d on %s sent, %u have not come for %.0f s, "
+		    "though it lives: somebody changed on their way what UCX reads of them, or the network "
+		    "lets heartbeats through and no TCP; see who can reach the network between these hosts",
+		    m->job.node, host_name(m, m->job.node), node, host_name(m, node),
+		    d->told - d->came, (double)ns / 1e9);
+	wait_for_reader();
+	follow(p, node);
+}
+
+/* TCP sends a lost packet again and again, at growing intervals, so that takes longer than a
+ * heartbeat. */
+enum { FRAMES_TIMES = 4 };
+
+static void judge_frames(struct pulse *p)
+{
+	const struct cmi *m = p->m;
+	const uint64_t now = machine_now_ns();
+
+	if (!m->traffic)
+		return;
+	for (int node = 0; node < m->job.n_nodes; node++) {
+		const uint64_t ns =
+			p->asks[node] && !p->left[node]
+				? traffic_due_ns(&p->due[node], traffic_in(m, node),
+						 traffic_quiet_ns(m), now)
+				: 0;
+
+		if (ns > FRAMES_TIMES * p->patience_ns)
+			end_job_without_frames(p, node, ns);
+	}
+}
+
 /* ---- turns ------------------------------------------------------------------------------ */
 
 static void ask_peers(struct pulse *p, uint64_t now)
@@ -469,6 +522,7 @@ static void *pulse_run(void *arg)
 		for (int i = 0; i < p->n_peers; i++)
 			if (!p->left[p->peer[i].node])
 				judge_peer(p, &p->peer[i], every_ns);
+		judge_frames(p);
 	} while (pulse_nap(p, left));
 	return NULL;
 }
@@ -553,6 +607,8 @@ void pulse_open(struct cmi *m)
 	p->left = cmi_alloc_zero(n, sizeof *p->left, "heartbeats");
 	p->asks = cmi_alloc_zero(n, sizeof *p->asks, "heartbeats");
 	p->wanted = cmi_alloc_zero(n, sizeof *p->wanted, "heartbeats");
+	p->sent = cmi_alloc_zero(n, sizeof *p->sent, "heartbeats");
+	p->due = cmi_alloc_zero(n, sizeof *p->due, "heartbeats");
 	memset(p->peer_of, -1, n * sizeof *p->peer_of);
 	pulse_seen_open(&p->seen, m->job.n_nodes);
 	p->end_fd = eventfd(0, EFD_CLOEXEC);
@@ -642,6 +698,8 @@ void pulse_close(struct cmi *m)
 	free(p->left);
 	free(p->asks);
 	free(p->wanted);
+	free(p->sent);
+	free(p->due);
 	free(p);
 }
 

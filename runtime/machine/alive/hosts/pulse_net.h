@@ -46,7 +46,7 @@ struct pulse_packet {
 	uint8_t rail; /* the receiver's rail on which the question was sent */
 	uint16_t spare;
 	int32_t from, to, about;
-	int32_t spare2;
+	uint32_t frames; /* PULSE_ASK: how many the sender has sent (../traffic.h) */
 	uint64_t stamp;
 	uint64_t mac; /* of all before it */
 };
