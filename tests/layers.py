@@ -98,7 +98,7 @@ INCLUDES = {
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
-    'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h'],
+    'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h', 'examples/stencil/device_kernels.h'],
     'tests/programs*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * named_device: a ring of cells with named channels of which ends are in a device's memory, whose cells move at random,
- * and which a checkpoint may interrupt. In each step a cell puts from host memory into its right neighbour's device
- * memory, what comes there into the next one's device memory, and that into the next one's host memory, where it is
- * compared. A cell goes on when its right neighbour has had all of the step, and is ready for the next one.
+ * named_device: a ring of cells with named channels of which ends are in a device's memory, whose
+ * cells move at random, and which a checkpoint may interrupt. In each step a cell puts from host
+ * memory into its right neighbour's device memory, what comes there into the next one's device
+ * memory, and that into the next one's host memory, where it is compared. A cell goes on when its
+ * right neighbour has had all of the step, and is ready for the next one.
  *
  *	named_device [seed [steps [percent of moves [bytes [cells]]]]]
- *	named_device DIR ROW       as norefuse.sh calls it: a checkpoint, and all else as without arguments
+ *	named_device DIR ROW         for norefuse.sh: a checkpoint, all else as without arguments
  *	named_device put|wait|ready  a mistake: a call with a stream
  */
 #include "check.h"
@@ -39,7 +40,7 @@ void Main_pup(pup_er p, Main *self) { pup_bytes(p, self, sizeof *self); }
 
 static size_t size(void) { return (size_t)bytes; }
 
-/* ---- ends ---------------------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void *device_memory(void)
 {
@@ -99,7 +100,7 @@ void Cell_pup(pup_er p, Cell *self)
 	pup_channel(p, &self->to[DOWN], self->across);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static unsigned char byte_of(int cell, int step, int i)
 {
@@ -111,6 +112,9 @@ static void begin_step(Cell *self)
 	for (int i = 0; i < bytes; i++)
 		self->out[i] = byte_of(Cell_thisIndex(self), self->step, i);
 	CkChannelPut(self->to[UP]);
+	/* A put that came before is in the buffer, and may have moved with it. */
+	if (self->step)
+		CkChannelReadyPollQ(self->from[ACROSS]);
 }
 
 static void compare(const Cell *self)
@@ -140,8 +144,9 @@ static void end_step(Cell *self)
 	compare(self);
 	self->arrived = 0;
 	self->got = self->told = false;
-	for (int i = 0; i < CHANNELS; i++)
-		CkChannelReady(self->from[i]);
+	CkChannelReady(self->from[UP]);
+	CkChannelReadyMark(self->from[ACROSS]);
+	CkChannelReady(self->from[DOWN]);
 	self->step++;
 	Cell_may(left_of(self));
 	wander(self);
@@ -203,7 +208,7 @@ void Cell_on_may(Cell *self)
 	go_on(self);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void Cell_on_drop(Cell *self)
 {
@@ -223,7 +228,7 @@ void Cell_on_drop(Cell *self)
 	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_dropped(mainProxy));
 }
 
-/* ---- main ---------------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 void Main_on_new(Main *self, CkArgMsg *m)
 {

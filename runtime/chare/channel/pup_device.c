@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pup_device.c: buffers in a device's memory in pup functions: staged, as no processor reaches them. */
+/* pup_device.c: a device's memory in pup functions: staged, as no processor reaches it. */
 #include "named_int.h"
 #include "../../machine/base/cmi_alloc.h"
 
