@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * device_kernels.h: what launches of the kernels of --device get, for the program and for their
- * own source, device_kernels.cu. Fields lie in one piece there, z fastest; a side is as in kernel.h.
+ * own source, device_kernels.cu. Fields lie in one piece there, z fastest; sides as in kernel.h.
  */
 #ifndef STENCIL_DEVICE_KERNELS_H
 #define STENCIL_DEVICE_KERNELS_H

@@ -23,6 +23,7 @@
 #include "../../runtime/device/cu.h"
 #include "../../runtime/device/kernels.h"
 #include "../../examples/stencil/device_kernels.h"
+#include "order_kernels.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -731,6 +732,25 @@ static void stencil_step(const void *arg)
 	}
 }
 
+static void order_fill(const void *arg)
+{
+	const struct order_words *w = arg;
+	uint64_t *at = inside(w->at, w->words * 8);
+
+	for (uint64_t i = 0; i < w->words; i++)
+		at[i] = (w->seed + i) * 0x9e3779b97f4a7c15u;
+}
+
+static void order_check(const void *arg)
+{
+	const struct order_words *w = arg;
+	const uint64_t *at = inside(w->at, w->words * 8);
+	uint64_t *wrong = inside(w->wrong, 8);
+
+	for (uint64_t i = 0; i < w->words; i++)
+		*wrong += at[i] != (w->seed + i) * 0x9e3779b97f4a7c15u;
+}
+
 /** The kernels that it knows, by their names; NULL: puts. */
 static struct cu_func_ {
 	const char *name;
@@ -740,6 +760,8 @@ static struct cu_func_ {
 	{ "chard_puts", NULL, 0 },
 	{ "stencil_pack", stencil_pack, sizeof(struct stencil_pack) },
 	{ "stencil_step", stencil_step, sizeof(struct stencil_step) },
+	{ "order_fill", order_fill, sizeof(struct order_words) },
+	{ "order_check", order_check, sizeof(struct order_words) },
 };
 
 cu_result cuModuleLoadData(cu_module *module_p, const void *text)
