@@ -156,8 +156,9 @@ check-without: deps
 # What it builds, for it to read.
 without-list:
 	@printf '%s\n' $(patsubst $(B)/%,%,$(UNIT_BINS) $(PROG_BINS) $(EXAMPLE_BINS))
-# Where a device is; elsewhere it says that it is skipped. Paths and protocol only.
-check-device: tools $(B)/tests/programs/device
+# Where a device is; elsewhere it says that it is skipped.
+DEVICE_BINS := $(addprefix $(B)/tests/programs/,device device_order device_speed named_device) $(B)/examples/stencil/stencil
+check-device: tools $(DEVICE_BINS) $(FAKE_SO)
 	@tests/device/check.sh $(B) || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * early_cuda.c: a library in front of the device's driver, for CK_DEVICE, that makes a put store
- * its word before it copies: the control of the test for order, which must then find wrong data. All
- * other functions are the driver's, of which it is a user (libcuda.so.1).
+ * its word before it copies: the control of the test for order, which must find wrong data then.
+ * All other functions are the driver's, of which it is a user (libcuda.so.1).
  */
 #include "../../runtime/device/cu.h"
 
@@ -16,8 +16,8 @@ OWN cu_result cuGraphAddMemcpyNode(cu_node *node_p, cu_graph graph, const cu_nod
 OWN cu_result cuGraphAddBatchMemOpNode(cu_node *node_p, cu_graph graph, const cu_node *after,
 				       size_t n_after, const struct cu_memop_node *ops);
 
-typedef cu_result (*add_copy_fn)(cu_node *, cu_graph, const cu_node *, size_t, const struct cu_copy *,
-				 cu_ctx);
+typedef cu_result (*add_copy_fn)(cu_node *, cu_graph, const cu_node *, size_t,
+				 const struct cu_copy *, cu_ctx);
 typedef cu_result (*add_op_fn)(cu_node *, cu_graph, const cu_node *, size_t,
 			       const struct cu_memop_node *);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device_order: two sides fill buffers in device memory by a kernel, with other words in each round,
- * and put them into each other's, both at once; where a put has arrived a kernel is launched that
- * counts wrong words. Round k uses channel k % 8, of four sizes. A side puts for the next round when
- * one has come, so it is never more than two ahead, and a channel is free long before its next put.
+ * device_order: two sides fill buffers in device memory by a kernel, with other words in each
+ * round, and put them into each other's, both at once. Behind each arrival a kernel is launched
+ * that counts wrong words. Round k uses channel k % 8, of four sizes. A side puts for the next
+ * round when one has come: it is never more than two ahead, and a channel is free long before.
  *
  *	device_order [ROUNDS [BYTES of all puts]]
  */
