@@ -9,7 +9,8 @@
  *
  * stream: the puts from device memory go into a stream of the cell. all: two of them in one
  * launch. quiet, fence: what ends a round. done: each reports its local completion. rebind: from
- * two buffers in turn. ahead: two cells, of which each tells its stream once what to do in all rounds.
+ * two buffers in turn. ahead: two cells, of which each tells its stream once what to do in all
+ * rounds.
  */
 #include "check.h"
 
