@@ -12,6 +12,10 @@ void named_stage(pup_er p, void *dbuf, size_t bytes)
 
 	if (pup_isDeleting(p))
 		return;
+	if (pup_isSizing(p)) {
+		pup_bytes(p, NULL, bytes); /* nobody may keep the address of a copy */
+		return;
+	}
 	host = cmi_alloc_zero(1, bytes, "a copy of a device's buffer");
 	if (pup_isPacking(p))
 		layer_ends(pe)->device_read(pe, host, dbuf, bytes);
