@@ -88,6 +88,9 @@ void gen_channel_reduced(struct ci_out *o, const struct ci_chare *c, const struc
 /** The head of the function that makes all receiving ends of a set ready. */
 void gen_channel_ready(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 void gen_channel_to(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e, bool strided);
+/** The same for a buffer in a device's memory. */
+void gen_channel_from_device(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
+void gen_channel_to_device(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e);
 
 /** Print the parameters' names only, as arguments. */
 void gen_args(struct ci_out *o, const struct ci_entry *e, const char *lead);

@@ -400,10 +400,14 @@ static void open_stub(struct ci_out *o, const struct ci_chare *c, const struct c
 
 static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
-	for (int i = 0; i < 2; i++) {
-		const char *name = ci_fmt(o->ci, "%s_%s_from%s", c->name, e->name, i ? "_oob" : "");
+	for (int i = 0; i < 3; i++) {
+		static const char *const kinds[] = { "", "_oob", "_device" };
+		const char *name = ci_fmt(o->ci, "%s_%s_from%s", c->name, e->name, kinds[i]);
 
-		gen_channel_from(o, c, e, i);
+		if (i < 2)
+			gen_channel_from(o, c, e, i);
+		else
+			gen_channel_from_device(o, c, e);
 		ci_put(o, ";\n#define %s(self, from, ...) %s(self, CkGen_element(from), "
 		       "__VA_ARGS__)\n", name, name);
 	}
@@ -411,6 +415,8 @@ static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const stru
 		gen_channel_to(o, c, e, i);
 		ci_put(o, ";\n");
 	}
+	gen_channel_to_device(o, c, e);
+	ci_put(o, ";\n");
 	(gen_is_set(e) ? gen_channel_ready : gen_channel_reduced)(o, c, e);
 	ci_put(o, ";\n");
 }

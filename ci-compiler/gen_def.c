@@ -364,6 +364,12 @@ static void channel_stubs(struct ci_out *o, const struct ci_chare *c, const stru
 		       "\n\t\t\tck_shape.block_bytes * ck_shape.blocks * (ck_shape.planes ? ck_shape.planes : 1), &ck_shape" :
 		       "ck_bytes, NULL");
 	}
+	gen_channel_from_device(o, c, e);
+	ci_put(o, "\n{\n\treturn CkGen_channelFromDevice(&ck_chare_%s, self, %d, ck_from, ck_tag, "
+	       "ck_dbuf, ck_bytes);\n}\n\n", c->name, e->number);
+	gen_channel_to_device(o, c, e);
+	ci_put(o, "\n{\n\treturn CkGen_channelToDevice(&ck_chare_%s, self, %d, ck_to.ck, ck_tag, "
+	       "ck_dbuf, ck_bytes);\n}\n\n", c->name, e->number);
 	if (gen_is_set(e)) {
 		gen_channel_ready(o, c, e);
 		ci_put(o, "\n{\n\tCkGen_channelsReady(&ck_chare_%s, self, %d);\n}\n\n", c->name, e->number);

@@ -123,6 +123,18 @@ void gen_channel_to(struct ci_out *o, const struct ci_chare *c, const struct ci_
 	       "size_t ck_bytes");
 }
 
+void gen_channel_from_device(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "CkChannel *(%s_%s_from_device)(%s *self, CkElement ck_from, int ck_tag, "
+	       "void *ck_dbuf, size_t ck_bytes)", c->name, e->name, c->name);
+}
+
+void gen_channel_to_device(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
+{
+	ci_put(o, "CkChannel *%s_%s_to_device(const void *self, CProxyElement_%s ck_to, int ck_tag, "
+	       "const void *ck_dbuf, size_t ck_bytes)", c->name, e->name, c->name);
+}
+
 void gen_channel_reduced(struct ci_out *o, const struct ci_chare *c, const struct ci_entry *e)
 {
 	ci_put(o, "CkReducing *%s_%s_reduced(%s *self, const CkElement *ck_from, int ck_n, int ck_tag, void *ck_buf, "

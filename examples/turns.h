@@ -27,7 +27,11 @@
 
 #include "ck.h"
 
-enum mode { MODE_MSG, MODE_DIRECT, MODE_NAMED, N_MODES };
+enum mode {
+	MODE_MSG, MODE_DIRECT, MODE_NAMED,
+	MODE_DEVICE, MODE_DEVICE_ALL, MODE_STAGING, /* on a GPU */
+	N_MODES
+};
 
 struct turns {
 	const char *program;
@@ -82,7 +86,8 @@ static inline int turns_n_modes(const struct turns *t)
 
 static inline const char *turns_mode_name(int mode)
 {
-	static const char *const names[N_MODES] = {"msg", "direct", "named"};
+	static const char *const names[N_MODES] = {"msg", "direct", "named", "device",
+						   "device-all", "staging"};
 
 	return names[mode];
 }

@@ -98,8 +98,8 @@ INCLUDES = {
     'bench/lab': ['ck.h', 'bench.h', 'plan.h', 'bench_mpi.h'],
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
-    'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h'],
-    'tests/programs*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
+    'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h', 'examples/stencil/device_kernels.h'],
+    'tests/programs*': ['tests/device/order_*.h', 'ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],

@@ -19,8 +19,8 @@ CUT_BIN  := $(B)/tests/ci/test_damaged
 RIG_LINK := $(B)/tests/rig/link
 # Preloaded by tests/alloc/sweep.py and tests/programs/stops.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so)
-# A driver without a device (tests/device/fake_cuda.c).
-FAKE_SO  := $(B)/tests/device/libcuda.so.1
+# A driver without a device (tests/device/fake_cuda.c), and one that spoils the order of a driver's puts.
+FAKE_SO  := $(B)/tests/device/libcuda.so.1 $(B)/tests/device/early.so
 
 .PHONY: tests fuzz-bins check check-device check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
@@ -122,9 +122,13 @@ $(FUZZ_BINS): %: %.o $(filter %.o,$(FUZZ_DRIVER))
 $(RIG_LINK): $(B)/tests/rig/link.o
 	$(say) LINK $@
 	$(Q)$(LINK) -o $@ $^
-$(FAKE_SO): $(B)/tests/device/fake_cuda.o
+$(B)/tests/device/libcuda.so.1: $(B)/tests/device/fake_cuda.o
 	$(say) LINK $@
-	$(Q)$(LINK) -shared -o $@ $^ -pthread
+	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -o $@ $^ -pthread
+# Its functions are those of the driver that the loader finds.
+$(B)/tests/device/early.so: $(B)/tests/device/early_cuda.o $(B)/tests/device/libcuda.so.1
+	$(say) LINK $@
+	$(Q)$(LINK) -shared -Wl,--no-as-needed -o $@ $^ -ldl
 $(B)/tests/alloc/fail.so $(B)/tests/image/stop.so: %.so: %.o
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -o $@ $^ -ldl
@@ -152,8 +156,9 @@ check-without: deps
 # What it builds, for it to read.
 without-list:
 	@printf '%s\n' $(patsubst $(B)/%,%,$(UNIT_BINS) $(PROG_BINS) $(EXAMPLE_BINS))
-# Where a device is; elsewhere it says that it is skipped. Paths and protocol only.
-check-device: tools $(B)/tests/programs/device
+# Where a device is; elsewhere it says that it is skipped.
+DEVICE_BINS := $(addprefix $(B)/tests/programs/,device device_order device_speed named_device) $(B)/examples/stencil/stencil
+check-device: tools $(DEVICE_BINS) $(FAKE_SO)
 	@tests/device/check.sh $(B) || [ $$? = 77 ]
 check-layers: lib
 	@tests/layers.py -b $(B) --self-test

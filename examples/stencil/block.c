@@ -62,8 +62,7 @@ static double *make_wall(size_t cells, double value)
 	return w;
 }
 
-/* The block beyond `side`; false at the edge of the domain. */
-static bool beyond(CkIndex3D i, int side, CkIndex3D *there_p)
+bool block_beyond(CkIndex3D i, int side, CkIndex3D *there_p)
 {
 	int step = side % 2 ? 1 : -1;
 
@@ -75,17 +74,16 @@ static bool beyond(CkIndex3D i, int side, CkIndex3D *there_p)
 	       i.z < opt.chares.nz;
 }
 
-/* Where this block lies in the domain. */
-static void place(Block *b, CkIndex3D i)
+void block_place(CkIndex3D i, struct box *box_p, int *x0_p, int *y0_p, int *z0_p)
 {
 	struct box d = opt.domain, c = opt.chares;
 
-	b->x0 = cut(d.nx, c.nx, i.x);
-	b->y0 = cut(d.ny, c.ny, i.y);
-	b->z0 = cut(d.nz, c.nz, i.z);
-	b->box.nx = cut(d.nx, c.nx, i.x + 1) - b->x0;
-	b->box.ny = cut(d.ny, c.ny, i.y + 1) - b->y0;
-	b->box.nz = cut(d.nz, c.nz, i.z + 1) - b->z0;
+	*x0_p = cut(d.nx, c.nx, i.x);
+	*y0_p = cut(d.ny, c.ny, i.y);
+	*z0_p = cut(d.nz, c.nz, i.z);
+	box_p->nx = cut(d.nx, c.nx, i.x + 1) - *x0_p;
+	box_p->ny = cut(d.ny, c.ny, i.y + 1) - *y0_p;
+	box_p->nz = cut(d.nz, c.nz, i.z + 1) - *z0_p;
 }
 
 /* Doubles from one receive buffer to the next: whole cache lines. */
@@ -153,11 +151,11 @@ void Block_on_new(Block *b)
 {
 	CkIndex3D i = Block_thisIndex(b), there;
 
-	place(b, i);
+	block_place(i, &b->box, &b->x0, &b->y0, &b->z0);
 	for (int f = 0; f < N_SLOTS; f++)
 		b->field[f] = alloc_doubles(field_doubles(b->box));
 	for (int side = 0; side < N_SIDES; side++)
-		if (beyond(i, side, &there)) {
+		if (block_beyond(i, side, &there)) {
 			b->neighbour[side] =
 				Block_at(Block_thisProxy(b), there.x, there.y, there.z);
 			b->n_neighbours++;
@@ -527,7 +525,7 @@ static const double *serial_field(void)
 }
 
 /* Check and add up one row of the block, which begins at cell `place` of the domain. */
-static void check_row(long *sums, uint64_t *hash, const double *row, int n, uint64_t place)
+void block_check_row(long *sums, uint64_t *hash, const double *row, int n, uint64_t place)
 {
 	const double *serial_row = opt.verify ? serial_field() + place : row;
 
@@ -553,7 +551,7 @@ void Block_on_check(Block *b)
 			uint64_t place = (gx * (uint64_t)opt.domain.ny + gy) *
 					 (uint64_t)opt.domain.nz + (uint64_t)b->z0;
 
-			check_row(sums, &hash, row, b->box.nz, place);
+			block_check_row(sums, &hash, row, b->box.nz, place);
 		}
 	sums[SUM_HASH_LOW] = (long)(hash & UINT32_MAX);
 	sums[SUM_HASH_HIGH] = (long)(hash >> 32);

@@ -18,8 +18,10 @@ enum { N_SLOTS = 2 };
  * cells of at most 1.0 fit. */
 enum { SUM_WRONG, SUM_FIELD, SUM_FIELD_REST, SUM_HASH_LOW, SUM_HASH_HIGH, N_SUMS };
 
-/* The paths of channels, which the reduction of Block::connect counts. */
-enum { PATH_MEMORY, PATH_RMA, PATH_MESSAGE, N_PATHS };
+/* The paths of channels, which the reduction of connect counts. */
+enum {
+	PATH_MEMORY, PATH_RMA, PATH_MESSAGE, PATH_DEVICE, PATH_DEVICE_IPC, PATH_DEVICE_STAGED, N_PATHS
+};
 
 /** The two channels between a block and one neighbour, for one slot. A call reads only the front of a
  * handle. A link is an odd number of cache lines long, so that the fronts of many links are spread
@@ -75,6 +77,13 @@ double *recv_of(const Block *b, int slot, int side);
 /** Where a put through a channel of this slot gathers from, and in which shape. */
 double *send_of(const Block *b, int slot, int side);
 CkDirectStrides side_shape(const Block *b, int side);
+
+/** The block beyond `side`; false at the edge of the domain. */
+bool block_beyond(CkIndex3D i, int side, CkIndex3D *there_p);
+/** Where a block lies in the domain. */
+void block_place(CkIndex3D i, struct box *box_p, int *x0_p, int *y0_p, int *z0_p);
+/** Compare a row with the serial solution; add it to the sums and to the hash. */
+void block_check_row(long *sums, uint64_t *hash, const double *row, int n, uint64_t place);
 
 /** The serial solution of this PE, made when first asked for. */
 struct Serial {

@@ -8,6 +8,7 @@
 #include "../values.h"
 #include "balance.h"
 #include "channel.h"
+#include "device.h"
 #include "place.h"
 
 enum {
@@ -27,6 +28,8 @@ static const char usage[] =
 	"  --warmup N             iterations before it (10)\n"
 	"  --repeat N             timed runs of each mode, the median counts (1)\n"
 	"  --mode M               msg, direct, both of these, named (channels that follow blocks), or all (both)\n"
+	"  --device               blocks in a GPU's memory, by device channels, by all of a block\n"
+	"                         in one launch, and by copies through the host; no --mode then\n"
 	"  --sync S               none, or barrier after every iteration (none)\n"
 	"  --recv R               channel buffers shared or malloc (shared)\n"
 	"  --move N               every N iterations each block moves to another PE; not with raw channels (0: never)\n"
@@ -57,7 +60,7 @@ static const struct option long_options[] = {
 	{"verify", no_argument, NULL, 'v'},       {"no-verify", no_argument, NULL, 'V'},
 	{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
 	{"move", required_argument, NULL, 'M'},   {"lb", required_argument, NULL, 'l'},
-	{"uneven", required_argument, NULL, 'u'},
+	{"uneven", required_argument, NULL, 'u'}, {"device", no_argument, NULL, 'D'},
 	{NULL, 0, NULL, 0},
 };
 
@@ -94,6 +97,7 @@ static int parse_one(struct options *o, int c, int *verify_p)
 	case 'v': *verify_p = 1; return -1;
 	case 'V': *verify_p = 0; return -1;
 	case 'q': o->quiet = true; return -1;
+	case 'D': o->device = true; return -1;
 	default: return -1;
 	}
 }
@@ -111,6 +115,19 @@ static int check_sizes(const struct options *o)
 	if ((uint64_t)d.nx * (uint64_t)d.ny > MAX_CELLS / (uint64_t)d.nz)
 		return values_complain(program, "--domain %dx%dx%d has more than 2^30 cells", d.nx,
 				       d.ny, d.nz);
+	return -1;
+}
+
+static int check_device(struct options *o)
+{
+	if (!o->device)
+		return -1;
+	if (!has_device)
+		return values_complain(program, "--device needs a library that has the layer device");
+	if (o->move || o->lb || o->uneven || o->barrier || o->malloc_recv)
+		return values_complain(program, "--device knows no --move, --lb, --uneven, --sync or --recv");
+	for (int i = 0; i < N_MODES; i++)
+		o->modes[i] = i >= MODE_DEVICE;
 	return -1;
 }
 
@@ -138,6 +155,9 @@ int options_parse(struct options *o, int argc, char **argv)
 	}
 	if (optind < argc)
 		return values_complain(program, "unexpected '%s': see --help", argv[optind]);
+	rc = check_device(o);
+	if (rc >= 0)
+		return rc;
 	if (o->modes[MODE_NAMED] && !has_named)
 		return values_complain(program,
 				       "--mode named needs a library that has the room channel");

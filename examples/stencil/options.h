@@ -20,6 +20,7 @@ struct options {
 	int move;               /* every so many iterations each block moves; 0: never */
 	int lb;                 /* every so many iterations the blocks may be balanced (CK_LB); 0: never */
 	int uneven;             /* blocks of the first half along x compute each iteration so many times more */
+	bool device;            /* --device: in a device's memory; then the modes are those of device.c */
 	bool verify;
 	bool quiet;
 };

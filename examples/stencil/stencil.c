@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stencil: 7-point Jacobi in three dimensions, with messages, with CkDirect channels, and with named channels.
+ * stencil: 7-point Jacobi in three dimensions, with messages, with CkDirect channels, and with
+ * named channels; with --device on a GPU (device.c).
  *
  *	ckrun -n 2 ./stencil --domain 128x128x128 --chares 4x4x2 --repeat 5
+ *	ckrun -n 2 --ppn 2 ./stencil --device --domain 256x256x256
  *	CK_CHECKPOINT=memory,1s ckrun --replace 1 -n 2 ./stencil --mode named --lb 10 --iters 20000
  *
  * The domain is cut into blocks, one per chare of a 3-D array (block.c). The main chare here
@@ -23,9 +25,11 @@
 #include <stdlib.h>
 
 #include "block.h"
+#include "device.h"
 
 struct Main {
 	CProxy_Block blocks;
+	CProxy_Gpu gpus;            /* --device: in their place */
 	struct turns turns;
 	bool warming;
 	bool paths_printed;
@@ -34,6 +38,7 @@ struct Main {
 void Main_pup(pup_er p, Main *self)
 {
 	pup_proxy(p, &self->blocks);
+	pup_proxy(p, &self->gpus);
 	turns_pup(p, &self->turns, "stencil");
 	pup_bool(p, &self->warming);
 	pup_bool(p, &self->paths_printed);
@@ -42,12 +47,17 @@ void Main_pup(pup_er p, Main *self)
 static void prepare(Main *self, bool warming)
 {
 	self->warming = warming;
-	Block_prepare_all(self->blocks, turns_mode(&self->turns));
+	if (opt.device)
+		Gpu_prepare_all(self->gpus);
+	else
+		Block_prepare_all(self->blocks, turns_mode(&self->turns));
 }
 
 static void begin_run(Main *self)
 {
-	if (turns_mode(&self->turns) == MODE_DIRECT)
+	if (opt.device)
+		Gpu_connect_all(self->gpus, turns_mode(&self->turns));
+	else if (turns_mode(&self->turns) == MODE_DIRECT)
 		Block_connect_all(self->blocks);
 	else
 		prepare(self, opt.warmup > 0);
@@ -76,14 +86,20 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	print_header();
 	mainProxy = Main_thisProxy(self);
 	serial = Serial_ckNew();
-	self->blocks = Block_ckNew(CkDims(opt.chares.nx, opt.chares.ny, opt.chares.nz));
+	if (opt.device)
+		self->gpus = Gpu_ckNew(CkDims(opt.chares.nx, opt.chares.ny, opt.chares.nz));
+	else
+		self->blocks = Block_ckNew(CkDims(opt.chares.nx, opt.chares.ny, opt.chares.nz));
 	begin_run(self);
 }
 
 void Main_on_connected(Main *self, int n, const long *paths)
 {
 	(void)n;
-	if (!opt.quiet && !self->paths_printed)
+	if (!opt.quiet && !self->paths_printed && opt.device)
+		CkPrintf("stencil channels device %ld device-ipc %ld device-staged %ld\n",
+			 paths[PATH_DEVICE], paths[PATH_DEVICE_IPC], paths[PATH_DEVICE_STAGED]);
+	else if (!opt.quiet && !self->paths_printed)
 		CkPrintf("stencil channels memory %ld rma %ld message %ld\n", paths[PATH_MEMORY],
 			 paths[PATH_RMA], paths[PATH_MESSAGE]);
 	self->paths_printed = true;
@@ -93,7 +109,10 @@ void Main_on_connected(Main *self, int n, const long *paths)
 void Main_on_prepared(Main *self)
 {
 	turns_start(&self->turns);
-	Block_run_all(self->blocks, self->warming ? opt.warmup : opt.iters);
+	if (opt.device)
+		Gpu_run_all(self->gpus, self->warming ? opt.warmup : opt.iters);
+	else
+		Block_run_all(self->blocks, self->warming ? opt.warmup : opt.iters);
 }
 
 void Main_on_ran(Main *self)
@@ -103,7 +122,10 @@ void Main_on_ran(Main *self)
 		return;
 	}
 	turns_stop(&self->turns, opt.iters);
-	Block_check_all(self->blocks);
+	if (opt.device)
+		Gpu_check_all(self->gpus);
+	else
+		Block_check_all(self->blocks);
 }
 
 static void end_run(Main *self)
@@ -113,7 +135,10 @@ static void end_run(Main *self)
 		return;
 	}
 	turns_report(&self->turns, opt.verify);
-	Block_finish_all(self->blocks);
+	if (opt.device)
+		Gpu_finish_all(self->gpus);
+	else
+		Block_finish_all(self->blocks);
 }
 
 void Main_on_checked(Main *self, int n, const long *sums)
@@ -124,7 +149,9 @@ void Main_on_checked(Main *self, int n, const long *sums)
 
 	(void)n;
 	turns_compare(&self->turns, sums[SUM_WRONG], hash, checksum);
-	if (turns_mode(&self->turns) != MODE_MSG)
+	if (opt.device)
+		Gpu_disconnect_all(self->gpus);
+	else if (turns_mode(&self->turns) != MODE_MSG)
 		Block_disconnect_all(self->blocks);
 	else
 		end_run(self);

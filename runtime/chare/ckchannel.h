@@ -27,6 +27,10 @@
  *	                        size_t bytes);
  *	CkChannel *Cell_side_to_strided(const void *self, CProxyElement_Cell to, int tag,
  *	                                const void *base, struct CkDirectStrides shape);
+ *	CkChannel *Cell_side_from_device(Cell *self, CProxyElement_X from, int tag, void *dbuf,
+ *	                                 size_t bytes);
+ *	CkChannel *Cell_side_to_device(const void *self, CProxyElement_Cell to, int tag,
+ *	                               const void *dbuf, size_t bytes);
  *	CkReducing *Cell_side_reduced(Cell *self, const CkElement *from, int n, int tag, void *buf,
  *	                              size_t bytes, CkReduction op);
  *
@@ -55,6 +59,11 @@
  *          that of CkDirect_assocLocalStrided (ckdirect.h).
  * Owner    `buf` stays the program's, and outlives the end.
  * Errors   as above.
+ *
+ * X_f_from_device and X_f_to_device are the same for a buffer in a device's memory (ckdevice.h),
+ * as X_f_from and X_f_to; the other end may be in host memory. CkChannelPut means that the data is
+ * complete, and CkChannelReady that the kernels which read it have finished. The calls with streams
+ * are for channels without a name: here they abort. X_pup takes the buffer along by pup_device.
  *
  * Moves. CkMigrateMe lets an element leave when its channels are idle: their senders have been
  * asked to stop, and each earlier put has arrived. Until then the element takes calls and arrivals
@@ -155,6 +164,14 @@ void CkChannelDestroy(CkChannel *c);
  *          buffer itself if its contents matter otherwise.
  * Errors   aborts if an element leaves its process and X_pup has not packed all of its ends. */
 void pup_channel(pup_er p, CkChannel **c, void *buf);
+
+/** In X_pup, before pup_channel: a buffer in a device's memory, x->d = pup_device(p, x->d, bytes).
+ * Its contents go through host memory. NULL stays NULL.
+ *
+ * Owner    unpacking makes new memory, of CkDirect_allocDevice; deleting frees the old at once,
+ *          which must be of that, too. No kernel uses it meanwhile.
+ * Errors   aborts if there is no device's memory left. */
+void *pup_device(pup_er p, void *dbuf, size_t bytes);
 
 /* ---- several channels, one function ---------------------------------------------------------- */
 

@@ -772,6 +772,12 @@ struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int
 				  CkElement to, int tag, const void *buf, size_t bytes,
 				  const struct CkDirectStrides *shape);
 
+/** The same, of ends whose buffers are in a device's memory. */
+struct CkChannel *CkGen_channelFromDevice(const CkGenChare *chare, void *self, int entry,
+					  CkElement from, int tag, void *dbuf, size_t bytes);
+struct CkChannel *CkGen_channelToDevice(const CkGenChare *chare, const void *self, int entry,
+					CkElement to, int tag, const void *dbuf, size_t bytes);
+
 /** [arrival, count(n)]: make all receiving ends of this entry of `self` ready. The count: n, or
  * aborts. */
 void CkGen_channelsReady(const CkGenChare *chare, const void *self, int entry);

@@ -63,10 +63,9 @@ static bool add_chunk(struct device_node *dn, struct device *dev, size_t bytes)
 	return true;
 }
 
-void *CkDirect_allocDevice(size_t bytes)
+void *device_arena_take(struct pe *pe, size_t bytes)
 {
 	static const char call[] = "CkDirect_allocDevice";
-	struct pe *pe = direct_self(call);
 	struct device *dev = device_to_use(pe, call);
 	struct device_node *dn = device_node_of(pe);
 	cu_ptr at;
@@ -80,6 +79,11 @@ void *CkDirect_allocDevice(size_t bytes)
 		at = take_from(dn, dev, bytes);
 	pthread_mutex_unlock(&dn->lock);
 	return (void *)(uintptr_t)at;
+}
+
+void *CkDirect_allocDevice(size_t bytes)
+{
+	return device_arena_take(direct_self("CkDirect_allocDevice"), bytes);
 }
 
 /** Make one of it and the next, if both are free. */
@@ -109,10 +113,9 @@ static bool give_back(struct block *blocks, cu_ptr at)
 	return false;
 }
 
-void CkDirect_freeDevice(void *dbuf)
+void device_arena_give(struct pe *pe, void *dbuf)
 {
 	static const char call[] = "CkDirect_freeDevice";
-	struct pe *pe = direct_self(call);
 	struct device_node *dn = device_node_of(pe);
 	bool found = !dbuf;
 
@@ -124,6 +127,11 @@ void CkDirect_freeDevice(void *dbuf)
 	pthread_mutex_unlock(&dn->lock);
 	if (!found)
 		csd_abort(pe, "%s: %p is not from CkDirect_allocDevice, or was freed", call, dbuf);
+}
+
+void CkDirect_freeDevice(void *dbuf)
+{
+	device_arena_give(direct_self("CkDirect_freeDevice"), dbuf);
 }
 
 void device_arena_release(struct device_node *dn, bool all_idle)

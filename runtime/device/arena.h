@@ -9,6 +9,10 @@
 
 #include "device.h"
 
+/** CkDirect_allocDevice and CkDirect_freeDevice. */
+void *device_arena_take(struct pe *pe, size_t bytes);
+void device_arena_give(struct pe *pe, void *p);
+
 /** The node stops. */
 void device_arena_release(struct device_node *dn, bool all_idle);
 

@@ -55,14 +55,11 @@ static void zero_counters(struct pe *pe, const char *call, struct device *dev)
 	const struct device_driver *cu = dev->driver;
 	void *zeros = cmi_alloc_zero(DEVICE_COUNTERS, sizeof(uint32_t), "a device's counters");
 	const size_t bytes = DEVICE_COUNTERS * sizeof(uint32_t);
-	cu_result result;
 
 	device_must(pe, call, cu, "cuMemAlloc", cu->cuMemAlloc_v2(&dev->counters, bytes));
 	device_must(pe, call, cu, "cuMemcpyHtoDAsync",
 		    cu->cuMemcpyHtoDAsync_v2(dev->counters, zeros, bytes, dev->stream));
-	while ((result = cu->cuStreamQuery(dev->stream)) == CU_NOT_READY)
-		;
-	device_must(pe, call, cu, "cuStreamQuery", result);
+	device_finish(pe, call, dev, dev->stream);
 	free(zeros);
 	dev->free_counters =
 		cmi_alloc(DEVICE_COUNTERS * sizeof *dev->free_counters, "a device's counters");
@@ -232,6 +229,37 @@ void device_stream_leave(struct pe *pe, cu_stream stream)
 		if (dn->streams[i].stream == stream)
 			dn->streams[i].used = false;
 	pthread_mutex_unlock(&dn->lock);
+}
+
+void device_finish(struct pe *pe, const char *call, const struct device *dev, cu_stream stream)
+{
+	cu_result result;
+
+	while ((result = dev->driver->cuStreamQuery(stream)) == CU_NOT_READY)
+		;
+	device_must(pe, call, dev->driver, "cuStreamQuery", result);
+}
+
+/* In a stream of its own, of all PEs, so that they wait for no put; without synchronous copies,
+ * which would wait for streams of the program. */
+void device_read(struct pe *pe, void *to, const void *from, size_t bytes)
+{
+	static const char call[] = "a copy of a device's buffer";
+	const struct device *dev = device_of_memory(pe, call, from);
+
+	device_must(pe, call, dev->driver, "cuMemcpyDtoHAsync",
+		    dev->driver->cuMemcpyDtoHAsync_v2(to, (uintptr_t)from, bytes, dev->stream));
+	device_finish(pe, call, dev, dev->stream);
+}
+
+void device_fill(struct pe *pe, void *to, const void *from, size_t bytes)
+{
+	static const char call[] = "a copy into a device's buffer";
+	const struct device *dev = device_of_memory(pe, call, to);
+
+	device_must(pe, call, dev->driver, "cuMemcpyHtoDAsync",
+		    dev->driver->cuMemcpyHtoDAsync_v2((uintptr_t)to, from, bytes, dev->stream));
+	device_finish(pe, call, dev, dev->stream);
 }
 
 void device_write(struct pe *pe, const char *call, const struct device *dev, cu_stream stream,

@@ -31,6 +31,13 @@ void device_stream_leave(struct pe *pe, cu_stream stream);
 void device_write(struct pe *pe, const char *call, const struct device *dev, cu_stream stream,
 		  cu_ptr word, uint64_t value);
 
+/** Wait until all that is queued in the stream is done. */
+void device_finish(struct pe *pe, const char *call, const struct device *dev, cu_stream stream);
+
+/** Copy between a device's and the host's memory, any of it; complete on return. */
+void device_read(struct pe *pe, void *to, const void *from, size_t bytes);
+void device_fill(struct pe *pe, void *to, const void *from, size_t bytes);
+
 /** Queue a wait until the word is at least `value`. */
 void device_wait(struct pe *pe, const char *call, const struct device *dev, cu_stream stream,
 		 cu_ptr word, uint64_t value);

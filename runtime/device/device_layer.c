@@ -21,6 +21,13 @@ static const struct direct_device calls = {
 	.rebind = device_rebind,
 	.leave = device_leave,
 	.end = device_receiver_end,
+	.receive = device_receive,
+	.owner = device_owner,
+	.busy = device_busy,
+	.alloc = device_arena_take,
+	.free = device_arena_give,
+	.read = device_read,
+	.write = device_fill,
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */

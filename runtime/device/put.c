@@ -176,6 +176,18 @@ static void await_done(struct pe *pe, struct device_sender *ds, cu_stream stream
 	direct_word_await(pe, ds->done);
 }
 
+/* What waited in host memory. It has been read on return, as it is not registered. */
+static void put_held(struct pe *pe, const struct device_sender *ds, uint64_t word)
+{
+	const struct direct_sender *s = ds->end;
+
+	if (direct_is_checked(s))
+		direct_check_put(pe, call, direct_id_of_sender(s), s->line, s->channel_generation, NULL, 0);
+	device_must(pe, call, ds->device->driver, "cuMemcpyHtoDAsync",
+		    ds->device->driver->cuMemcpyHtoDAsync_v2(ds->to, s->src, s->bytes, ds->stream));
+	device_write(pe, call, ds->device, ds->stream, ds->word, word);
+}
+
 /* Without a function it is complete for the next put, which is behind it in the stream, or comes
  * when the program knows that this one is there. */
 bool device_put(struct pe *pe, struct direct_sender *s, uint64_t word)
@@ -188,6 +200,10 @@ bool device_put(struct pe *pe, struct direct_sender *s, uint64_t word)
 		device_enter(pe, call, ds->device);
 	if (ds->staged)
 		return device_staged_put(pe, ds->staged, stream);
+	if (s->held) {
+		put_held(pe, ds, word);
+		return true;
+	}
 	check_ahead(pe, ds, word);
 	if (all)
 		gather(pe, all, ds, word);

@@ -54,14 +54,13 @@ static void arrived(void *data)
 		go_ahead(csd_self(), r);
 }
 
-CkDirectHandle CkDirect_createHandleDevice(void *dbuf, size_t bytes, CkDirectFn fn, void *data)
+static struct device_receiver *new_receiver(struct pe *pe, const char *call, void *dbuf,
+					    size_t bytes, CkDirectFn fn, void *data,
+					    CkDirectHandle *h_p)
 {
-	static const char call[] = "CkDirect_createHandleDevice";
-	struct pe *pe = direct_self(call);
 	struct device *dev = device_of_memory(pe, call, dbuf);
 	struct device_receiver *r = cmi_alloc_zero(1, sizeof *r, "a device's channel");
 	struct direct_device_name name;
-	CkDirectHandle h;
 	bool fresh;
 	uint8_t where;
 
@@ -71,12 +70,35 @@ CkDirectHandle CkDirect_createHandleDevice(void *dbuf, size_t bytes, CkDirectFn 
 	r->device = dev;
 	r->fn = fn;
 	r->data = data;
-	r->hot = direct_channel_on_device(pe, call, dbuf, bytes, arrived, r, where, &name, &h);
+	r->hot = direct_channel_on_device(pe, call, dbuf, bytes, arrived, r, where, &name, h_p);
 	r->word = device_word(pe, call, dev, &direct_rest(r->hot)->line->seq, &fresh);
 	r->credit = device_word(pe, call, dev, &direct_rest(r->hot)->line->credit, &fresh);
 	enter_receiver(device_pe_of(pe), direct_rest(r->hot)->number, r);
+	return r;
+}
+
+CkDirectHandle CkDirect_createHandleDevice(void *dbuf, size_t bytes, CkDirectFn fn, void *data)
+{
+	static const char call[] = "CkDirect_createHandleDevice";
+	CkDirectHandle h;
+
+	new_receiver(direct_self(call), call, dbuf, bytes, fn, data, &h);
 	return h;
 }
+
+/* ---- with a name ----------------------------------------------------------------------------- */
+
+void device_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *in)
+{
+	CkDirectHandle made;
+	const struct device_receiver *r = new_receiver(pe, "a channel's receiving end", in->buf,
+						       in->bytes, in->fn, in->data, &made);
+
+	direct_channel_on_device_again(pe, r->hot, in);
+	*h = *direct_open(&made);
+}
+
+const void *device_owner(const void *data) { return ((const struct device_receiver *)data)->data; }
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
@@ -90,6 +112,10 @@ static struct device_receiver *receiver_of(struct pe *pe, const char *call,
 		direct_broken(pe, call, direct_id_of_channel(pe, hot),
 			      "create it with CkDirect_createHandleDevice",
 			      "the receive buffer is not in a device's memory");
+	if (r->hot->named)
+		direct_broken(pe, call, direct_id_of_channel(pe, r->hot),
+			      "use CkChannelReady when the kernels have ended",
+			      "a channel that follows its elements has no streams");
 	device_enter(pe, call, r->device);
 	return r;
 }

@@ -37,6 +37,10 @@ static inline uint64_t device_allowed(const struct device_receiver *r)
 	return direct_marks(r->hot) + r->ahead;
 }
 
+/** Of struct direct_device: the same functions. */
+void device_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *in);
+const void *device_owner(const void *data);
+
 /** direct_device.end. */
 void device_receiver_end(struct pe *pe, const struct direct_channel_hot *hot);
 

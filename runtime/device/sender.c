@@ -173,10 +173,23 @@ void device_rebind(struct pe *pe, const char *call, struct direct_sender *s)
 		device_graph_drop(ds);
 }
 
+/* Nothing else is in the stream of a channel that has a name. */
+bool device_busy(struct pe *pe, const struct direct_sender *s)
+{
+	const struct device_sender *ds = s->device;
+
+	if (ds->device && ds->device->driver->cuStreamQuery(ds->stream) == CU_NOT_READY)
+		return true;
+	return ds->staged && device_staged_busy(pe, ds->staged);
+}
+
+/* An end with a name leaves with its element, which frees the send buffer. */
 void device_leave(struct pe *pe, struct direct_sender *s)
 {
 	struct device_sender *ds = s->device;
 
+	if (s->named && ds->device)
+		device_finish(pe, "a channel's sending end", ds->device, ds->stream);
 	if (ds->staged)
 		device_staged_out_end(pe, ds->staged);
 	device_graph_drop(ds);
@@ -217,6 +230,9 @@ static struct device_sender *sender_of(struct pe *pe, const char *call, CkDirect
 	struct direct_sender *s = direct_checked_sender(pe, call, direct_open(h));
 	struct device_sender *ds = s->device;
 
+	if (s->named)
+		direct_broken(pe, call, direct_id_of_sender(s), "use CkChannelPut when the data is complete",
+			      "a channel that follows its elements has no streams");
 	if (!ds || !ds->device)
 		direct_broken(pe, call, direct_id_of_sender(s), "use CkDirect_put",
 			      "the send buffer is not in a device's memory");

@@ -44,6 +44,7 @@ const char *device_bind(struct pe *pe, const char *call, struct direct_sender *s
 bool device_put(struct pe *pe, struct direct_sender *s, uint64_t word);
 void device_rebind(struct pe *pe, const char *call, struct direct_sender *s);
 void device_leave(struct pe *pe, struct direct_sender *s);
+bool device_busy(struct pe *pe, const struct direct_sender *s);
 
 /** The node stops. */
 void device_senders_free(struct direct_pe *d);

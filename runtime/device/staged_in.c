@@ -84,6 +84,7 @@ static struct device_staged_in *open_pieces(struct pe *pe, struct device_receive
 		p->number = i;
 		p->handle = CkDirect_createHandleSeq(in->memory + i * piece_bytes(bytes),
 						     piece_size(bytes, i), piece_came, p);
+		direct_receiver(pe, call, direct_open(&p->handle))->inner = true;
 	}
 	return in;
 }

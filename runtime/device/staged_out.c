@@ -4,6 +4,7 @@
 #include "memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../machine/base/cmi_alloc.h"
 
@@ -22,7 +23,8 @@ struct device_staged_out {
 	struct device_sender *ds;
 	struct device_staging *joining; /* NULL: joined */
 	unsigned char *memory;        /* pinned; NULL: the send buffer is in host memory */
-	uint64_t puts;
+	const unsigned char *bound;   /* what the pieces are bound to, or will be when joined */
+	uint64_t reads;               /* puts that the device has copied here */
 	uint32_t n, left;             /* pieces; of the put under way, that are not put */
 	bool to_host;                 /* the receiver's channel is the only piece's */
 	struct piece piece[];
@@ -69,10 +71,13 @@ static void piece_left(void *data)
 	one_less(csd_self(), (*p)->out);
 }
 
+/* Without a function the piece itself waits for the network before the next put, or the end. */
 static void put_piece(struct pe *pe, struct piece *p)
 {
+	const struct direct_sender *s = p->out->ds->end;
+
 	p->waits = false;
-	if (!p->out->memory) {
+	if (!p->out->memory && (s->fn || s->held)) {
 		CkDirect_putData(&p->handle, piece_left, &p, sizeof p);
 		return;
 	}
@@ -107,20 +112,50 @@ static void read_piece(struct pe *pe, const struct device_staged_out *out, struc
 	device_must(pe, call, dev->driver, "cuMemcpyDtoHAsync",
 		    dev->driver->cuMemcpyDtoHAsync_v2(out->memory + at, (uintptr_t)s->src + at,
 						      size_of(out, p->number), stream));
-	device_write(pe, call, dev, stream, p->read_word, direct_word_value(p->read, out->puts));
+	device_write(pe, call, dev, stream, p->read_word, direct_word_value(p->read, out->reads));
 	pe->n_created++;
 	direct_word_await(pe, p->read);
 }
 
+/** The put waited in host memory (direct_sender.held). */
+static void copy_held(struct pe *pe, const struct device_staged_out *out, struct piece *p)
+{
+	const uint64_t at = p->number * piece_bytes(out->ds->end->bytes);
+
+	memcpy(out->memory + at, (const unsigned char *)out->ds->end->held + at, size_of(out, p->number));
+	piece_may_go(pe, p);
+}
+
+/* A put that waited has another send buffer than those that follow. */
+static void bind_to_source(struct pe *pe, struct device_staged_out *out)
+{
+	if (out->memory || out->bound == out->ds->end->src)
+		return;
+	device_staged_out_rebind(pe, out);
+}
+
 bool device_staged_put(struct pe *pe, struct device_staged_out *out, cu_stream stream)
 {
+	const bool held = out->ds->end->held;
+
+	bind_to_source(pe, out);
 	out->left = out->n;
-	out->puts++;
+	out->reads += !held;
 	for (uint32_t i = 0; i < out->n; i++)
-		if (out->memory)
+		if (out->memory && held)
+			copy_held(pe, out, &out->piece[i]);
+		else if (out->memory)
 			read_piece(pe, out, &out->piece[i], stream);
 		else
 			piece_may_go(pe, &out->piece[i]);
+	return false;
+}
+
+bool device_staged_busy(struct pe *pe, const struct device_staged_out *out)
+{
+	for (uint32_t i = 0; i < out->n && !out->joining; i++)
+		if (direct_sender_busy(pe, direct_open((CkDirectHandle *)(uintptr_t)&out->piece[i].handle)))
+			return true;
 	return false;
 }
 
@@ -156,6 +191,12 @@ static void drop_request(struct pe *pe, struct device_staged_out *out)
 	out->joining = NULL;
 }
 
+static void bind_piece(struct pe *pe, struct piece *p, const unsigned char *source)
+{
+	CkDirect_assocLocal(&p->handle, source);
+	direct_checked_sender(pe, call, direct_open(&p->handle))->inner = true;
+}
+
 static void open_word(struct pe *pe, const char *caller, struct piece *p)
 {
 	bool fresh;
@@ -178,6 +219,7 @@ struct device_staged_out *device_staged_out_open(struct pe *pe, const char *call
 	out->ds = ds;
 	out->n = n;
 	out->to_host = !h->device;
+	out->bound = ds->end->src;
 	if (ds->device)
 		out->memory = device_pinned(pe, caller, ds->device, bytes);
 	for (uint32_t i = 0; i < n; i++) {
@@ -190,7 +232,7 @@ struct device_staged_out *device_staged_out_open(struct pe *pe, const char *call
 		ask(pe, out, h);
 	} else {
 		*direct_open(&out->piece[0].handle) = *h;
-		CkDirect_assocLocal(&out->piece[0].handle, out->memory);
+		bind_piece(pe, &out->piece[0], out->memory);
 	}
 	return out;
 }
@@ -208,7 +250,7 @@ void device_joined_arrived(struct pe *pe, const struct device_msg *m)
 	drop_request(pe, out);
 	for (uint32_t i = 0; i < out->n; i++) {
 		out->piece[i].handle = m->handle[i];
-		CkDirect_assocLocal(&out->piece[i].handle, piece_source(out, i));
+		bind_piece(pe, &out->piece[i], piece_source(out, i));
 	}
 	for (uint32_t i = 0; i < out->n; i++)
 		if (out->piece[i].waits)
@@ -218,6 +260,7 @@ void device_joined_arrived(struct pe *pe, const struct device_msg *m)
 void device_staged_out_rebind(struct pe *pe, struct device_staged_out *out)
 {
 	(void)pe;
+	out->bound = out->ds->end->src;
 	for (uint32_t i = 0; i < out->n && !out->memory && !out->joining; i++)
 		CkDirect_rebind(&out->piece[i].handle, piece_source(out, i), size_of(out, i));
 }

@@ -16,6 +16,9 @@ void device_joined_arrived(struct pe *pe, const struct device_msg *m);
 /** As direct_device.put. */
 bool device_staged_put(struct pe *pe, struct device_staged_out *out, cu_stream stream);
 
+/** Whether the network still reads a piece of the last put. */
+bool device_staged_busy(struct pe *pe, const struct device_staged_out *out);
+
 void device_staged_out_rebind(struct pe *pe, struct device_staged_out *out);
 void device_staged_out_end(struct pe *pe, struct device_staged_out *out);
 /** The node stops: only the record. */

@@ -5,6 +5,7 @@
  */
 #include "direct_ends.h"
 
+#include "core/direct_device.h"
 #include "ends/bells.h"
 #include "transfer/binding.h"
 #include "ends/channel.h"
@@ -13,9 +14,23 @@
 _Static_assert(sizeof(CkDirectHandle) == CSD_END_BYTES, "an end is a handle");
 _Static_assert(sizeof(CkDirectStrides) == CSD_SHAPE_BYTES, "a shape is that of strided data");
 
+/** The layer for devices. */
+static const struct direct_device *device_calls(struct pe *pe)
+{
+	const struct direct_device *calls = direct_node_of(pe)->device;
+
+	if (!calls)
+		csd_abort(pe, "a channel's end in a device's memory: this library has been built without the "
+			  "layer device; use host memory, or a library that has it");
+	return calls;
+}
+
 static void direct_ends_receive(struct pe *pe, void *end, const struct csd_receiving *r)
 {
-	direct_channel_receive(pe, end, r);
+	if (r->device)
+		device_calls(pe)->receive(pe, end, r);
+	else
+		direct_channel_receive(pe, end, r);
 }
 
 /* A bell that has not been heard may report a put. */
@@ -45,6 +60,8 @@ static void direct_ends_retire(struct pe *pe, void *end)
 
 static void direct_ends_send(struct pe *pe, void *end, const struct csd_sending *s)
 {
+	if (s->device)
+		device_calls(pe);
 	direct_sender_open(pe, end, s);
 }
 
@@ -70,6 +87,22 @@ static bool direct_ends_holds(struct pe *pe, const void *end)
 static bool direct_ends_busy(struct pe *pe, const void *end) { return direct_sender_busy(pe, end); }
 static void *direct_ends_leave(struct pe *pe, void *end) { return direct_sender_leave(pe, end); }
 
+static void *direct_ends_device_alloc(struct pe *pe, size_t bytes)
+{
+	return device_calls(pe)->alloc(pe, bytes);
+}
+static void direct_ends_device_free(struct pe *pe, void *p) { device_calls(pe)->free(pe, p); }
+
+static void direct_ends_device_read(struct pe *pe, void *to, const void *from, size_t bytes)
+{
+	device_calls(pe)->read(pe, to, from, bytes);
+}
+
+static void direct_ends_device_write(struct pe *pe, void *to, const void *from, size_t bytes)
+{
+	device_calls(pe)->write(pe, to, from, bytes);
+}
+
 const struct csd_ends direct_ends = {
 	.receive = direct_ends_receive,
 	.received = direct_ends_received,
@@ -83,4 +116,8 @@ const struct csd_ends direct_ends = {
 	.holds = direct_ends_holds,
 	.busy = direct_ends_busy,
 	.leave = direct_ends_leave,
+	.device_alloc = direct_ends_device_alloc,
+	.device_free = direct_ends_device_free,
+	.device_read = direct_ends_device_read,
+	.device_write = direct_ends_device_write,
 };

@@ -54,14 +54,15 @@ static bool receiver_lies_in(const struct search *s, const struct direct_channel
 	return lies_in_pieces(s, direct_rest(hot)->buf) || lies_in_pieces(s, direct_data_of(hot));
 }
 
-/* Whether there is such an end that cannot move; named ones can. */
+/* Whether there is such an end that cannot move; named ones can. Those of the layer for devices go
+ * with others. */
 static bool receiver_stays(const struct direct_channel_hot *hot)
 {
-	return hot->state != CHANNEL_FREE && !hot->named;
+	return hot->state != CHANNEL_FREE && !hot->named && !hot->inner;
 }
 static bool sender_stays(const struct direct_sender *s)
 {
-	return s->path != DIRECT_UNBOUND && !s->named;
+	return s->path != DIRECT_UNBOUND && !s->named && !s->inner;
 }
 
 static void all_ends(struct search *s, bool any)

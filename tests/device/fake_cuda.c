@@ -22,6 +22,8 @@
  */
 #include "../../runtime/device/cu.h"
 #include "../../runtime/device/kernels.h"
+#include "../../examples/stencil/device_kernels.h"
+#include "order_kernels.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -309,6 +311,7 @@ enum kind { COPY,
 	    WRITE,
 	    WAIT,
 	    PUTS,
+	    KERNEL,
 	    PAUSE };
 
 struct op {
@@ -319,6 +322,7 @@ struct op {
 	uint64_t value;  /* WRITE, WAIT; PUTS: how many */
 	size_t bytes;
 	struct device_puts *puts;
+	void (*kernel)(const void *arg); /* KERNEL: with `own` */
 };
 
 struct cu_stream_ {
@@ -392,6 +396,10 @@ static void run(struct op *o)
 		for (uint64_t i = 0; i < o->value; i++)
 			put(&o->puts->put[i]);
 		free(o->puts);
+		break;
+	case KERNEL:
+		o->kernel(o->own);
+		free(o->own);
 		break;
 	case PAUSE:
 		usleep(PAUSE_US);
@@ -686,23 +694,91 @@ cu_result cuGraphDestroy(cu_graph graph)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-struct cu_func_ {
-	char name[32];
+static void stencil_pack(const void *arg)
+{
+	const struct stencil_pack *p = arg;
+	const int64_t nx = p->nx, ny = p->ny, nz = p->nz, cells[] = { ny * nz, nx * nz, nx * ny };
+	const double *u = inside(p->field, (size_t)(nx * ny * nz) * 8);
+
+	for (int side = 0; side < STENCIL_SIDES; side++) {
+		double *out = p->side[side] ? inside(p->side[side], (size_t)cells[side / 2] * 8) : NULL;
+		const bool last = side % 2;
+
+		for (int64_t i = 0; out && i < cells[side / 2]; i++)
+			out[i] = side < 2 ? u[(last ? (nx - 1) * ny * nz : 0) + i] :
+				side < 4 ? u[(i / nz * ny + (last ? ny - 1 : 0)) * nz + i % nz] :
+					u[i * nz + (last ? nz - 1 : 0)];
+	}
+}
+
+static void stencil_step(const void *arg)
+{
+	const struct stencil_step *p = arg;
+	const int64_t nx = p->nx, ny = p->ny, nz = p->nz, cells[] = { ny * nz, nx * nz, nx * ny };
+	const double *u = inside(p->from, (size_t)(nx * ny * nz) * 8), *ghost[STENCIL_SIDES];
+	double *to = inside(p->to, (size_t)(nx * ny * nz) * 8);
+
+	for (int side = 0; side < STENCIL_SIDES; side++)
+		ghost[side] = inside(p->ghost[side], (size_t)cells[side / 2] * 8);
+	for (int64_t i = 0; i < nx * ny * nz; i++) {
+		const int64_t z = i % nz, y = i / nz % ny, x = i / nz / ny;
+
+		to[i] = (u[i] + (x > 0 ? u[i - ny * nz] : ghost[0][y * nz + z]) +
+			(x < nx - 1 ? u[i + ny * nz] : ghost[1][y * nz + z]) +
+			(y > 0 ? u[i - nz] : ghost[2][x * nz + z]) +
+			(y < ny - 1 ? u[i + nz] : ghost[3][x * nz + z]) +
+			(z > 0 ? u[i - 1] : ghost[4][x * ny + y]) +
+			(z < nz - 1 ? u[i + 1] : ghost[5][x * ny + y])) / 7.0;
+	}
+}
+
+static void order_fill(const void *arg)
+{
+	const struct order_words *w = arg;
+	uint64_t *at = inside(w->at, w->words * 8);
+
+	for (uint64_t i = 0; i < w->words; i++)
+		at[i] = (w->seed + i) * 0x9e3779b97f4a7c15u;
+}
+
+static void order_check(const void *arg)
+{
+	const struct order_words *w = arg;
+	const uint64_t *at = inside(w->at, w->words * 8);
+	uint64_t *wrong = inside(w->wrong, 8);
+
+	for (uint64_t i = 0; i < w->words; i++)
+		*wrong += at[i] != (w->seed + i) * 0x9e3779b97f4a7c15u;
+}
+
+/** The kernels that it knows, by their names; NULL: puts. */
+static struct cu_func_ {
+	const char *name;
+	void (*kernel)(const void *arg);
+	size_t bytes; /* of the argument */
+} funcs[] = {
+	{ "chard_puts", NULL, 0 },
+	{ "stencil_pack", stencil_pack, sizeof(struct stencil_pack) },
+	{ "stencil_step", stencil_step, sizeof(struct stencil_step) },
+	{ "order_fill", order_fill, sizeof(struct order_words) },
+	{ "order_check", order_check, sizeof(struct order_words) },
 };
-static struct cu_func_ puts_func = { "chard_puts" };
 
 cu_result cuModuleLoadData(cu_module *module_p, const void *text)
 {
 	stop_while_waiting();
-	*module_p = (cu_module)&puts_func;
+	*module_p = (cu_module)(uintptr_t)text;
 	return strncmp(text, ".version", 8) ? CU_INVALID_VALUE : CU_OK;
 }
 
 cu_result cuModuleGetFunction(cu_func *func_p, cu_module module, const char *name)
 {
-	(void)module;
-	*func_p = &puts_func;
-	return strcmp(name, puts_func.name) ? NOT_FOUND : CU_OK;
+	for (size_t i = 0; i < sizeof funcs / sizeof *funcs; i++)
+		if (!strcmp(name, funcs[i].name) && strstr((const char *)module, name)) {
+			*func_p = &funcs[i];
+			return CU_OK;
+		}
+	return NOT_FOUND;
 }
 
 cu_result cuLaunchKernel(cu_func func, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -713,9 +789,14 @@ cu_result cuLaunchKernel(cu_func func, unsigned grid_x, unsigned grid_y, unsigne
 {
 	struct device_puts *puts;
 
-	if (func != &puts_func || !grid_x || !grid_y || grid_y > DEVICE_PUTS_MOST || grid_z != 1 ||
-	    !block_x || block_y != 1 || block_z != 1 || shared_bytes || more)
+	if (!grid_x || !grid_y || grid_y > DEVICE_PUTS_MOST || grid_z != 1 || !block_x || block_y != 1 ||
+			block_z != 1 || shared_bytes || more)
 		return CU_INVALID_VALUE;
+	if (func->kernel) {
+		push(stream, (struct op){ .kind = KERNEL, .kernel = func->kernel,
+				.own = memcpy(malloc(func->bytes), params[0], func->bytes) });
+		return CU_OK;
+	}
 	puts = malloc(sizeof *puts);
 	memcpy(puts->put, params[0], grid_y * sizeof *puts->put);
 	push(stream, (struct op){ .kind = PUTS, .puts = puts, .value = grid_y });

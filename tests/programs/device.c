@@ -5,11 +5,12 @@
  * there into the next one's device memory, and that into the next one's host memory, where it is
  * compared. A barrier between the rounds says that all ends are ready.
  *
- *	device put|stream|all|done|rebind|ahead|MISTAKE [ROUNDS [BYTES]]
+ *	device put|stream|all|done|rebind|ahead|quiet|fence|MISTAKE [ROUNDS [BYTES]]
  *
  * stream: the puts from device memory go into a stream of the cell. all: two of them in one
- * launch. done: each reports its local completion. rebind: from two buffers in turn. ahead: two
- * cells, of which each tells its stream once what to do in all rounds.
+ * launch. quiet, fence: what ends a round. done: each reports its local completion. rebind: from
+ * two buffers in turn. ahead: two cells, of which each tells its stream once what to do in all
+ * rounds.
  */
 #include "check.h"
 
@@ -19,11 +20,12 @@
 #include "device.decl.h"
 
 enum {
-	PUT, STREAM, ALL, DONE, REBIND, AHEAD,
+	PUT, STREAM, ALL, DONE, REBIND, AHEAD, QUIET, FENCE,
 	EARLY, MANY, UNWAITED, SET, HOST, WRONG, BEYOND,
 	HOWS
 };
-static const char *const hows[] = { "put", "stream", "all", "done", "rebind", "ahead", "early",
+static const char *const hows[] = { "put", "stream", "all", "done", "rebind", "ahead", "quiet",
+				    "fence", "early",
 				    "many", "unwaited", "set", "host", "wrong", "beyond" };
 
 enum { UP, ACROSS, DOWN, MORE, CHANNELS };
@@ -100,7 +102,8 @@ static void came(Cell *self)
 	self->complete++;
 	for (int i = 0; i < 2 + n_across(); i++)
 		CkDirect_ready(&self->in[i]);
-	CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_rounded(mainProxy));
+	if (how != QUIET && how != FENCE)
+		CkContribute(self, NULL, 0, CkReduction_nop, Main_cb_rounded(mainProxy));
 }
 
 static void put_across(Cell *self)
@@ -243,6 +246,15 @@ void Cell_on_round(Cell *self, int number)
 	for (int i = 0; i < bytes; i++)
 		self->host_out[i] = byte_of(Cell_thisIndex(self), number, i);
 	CkDirect_put(&self->out[UP]);
+	if (how == FENCE)
+		CkFence(self, Main_cb_settled(mainProxy));
+}
+
+/* Nothing is under way: all puts of the round have arrived, and all their functions have run. */
+void Cell_on_look(Cell *self)
+{
+	CHECK_EQ(self->n_came, 0);
+	CkContribute(self, &self->complete, 1, CkReduction_min_int, Main_cb_looked(mainProxy));
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -311,16 +323,35 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	Cell_join_all(cells);
 }
 
+static void begin_round(const Main *self)
+{
+	Cell_round_all(cells, self->round);
+	if (how == QUIET)
+		CkStartQD(Main_cb_settled(mainProxy));
+}
+
 void Main_on_joined(Main *self, int straight, int ipc, int staged)
 {
 	CkPrintf("device: %d device, %d device-ipc, %d device-staged\n", straight, ipc, staged);
-	Cell_round_all(cells, self->round);
+	begin_round(self);
+}
+
+void Main_on_settled(Main *self)
+{
+	(void)self;
+	Cell_look_all(cells);
+}
+
+void Main_on_looked(Main *self, int complete)
+{
+	CHECK_EQ(complete, self->round + 1);
+	Main_on_rounded(self);
 }
 
 void Main_on_rounded(Main *self)
 {
 	if (++self->round < rounds && how != AHEAD) {
-		Cell_round_all(cells, self->round);
+		begin_round(self);
 		return;
 	}
 	CkPrintf("device: checked\n");

@@ -54,7 +54,7 @@ void end_begin(struct pe *pe, CkChannel *c)
 
 	if (c->sends) {
 		layer_ends(pe)->send(pe, c->end,
-				     &(struct csd_sending){ c->buf, c->bytes,
+				     &(struct csd_sending){ c->buf, c->bytes, c->device,
 							    c->strided ? c->shape : NULL,
 							    c->held, c });
 		c->held = NULL;

@@ -163,9 +163,12 @@ void named_goes_on(struct pe *pe, struct ck_obj *obj)
 
 /* ---- as bytes -------------------------------------------------------------------------------- */
 
+/* Of the buffer. */
+enum { IN_ONE_PIECE, STRIDED, IN_DEVICE };
+
 struct image {
 	struct channel_name name;
-	uint8_t sends, strided, counted, state;
+	uint8_t sends, layout, counted, state;
 	uint8_t landed;           /* receiving: the data follow */
 	uint8_t held;             /* sending: the data of a put that waits follow */
 	uint8_t answered;
@@ -183,7 +186,7 @@ static struct image image_of_end(struct pe *pe, const CkChannel *c)
 	struct image im = {
 		.name = c->name,
 		.sends = c->sends,
-		.strided = c->strided,
+		.layout = c->device ? IN_DEVICE : c->strided ? STRIDED : IN_ONE_PIECE,
 		.counted = c->in.counted,
 		.state = now.state,
 		.landed = now.landed && !c->live,
@@ -209,7 +212,8 @@ static CkChannel *end_of_image(const struct image *im, void *buf)
 
 	c->name = im->name;
 	c->sends = im->sends;
-	c->strided = im->strided;
+	c->strided = im->layout == STRIDED;
+	c->device = im->layout == IN_DEVICE;
 	c->bytes = im->bytes;
 	c->base = im->base;
 	c->id = im->id;
@@ -222,6 +226,7 @@ static CkChannel *end_of_image(const struct image *im, void *buf)
 					.bytes = im->bytes,
 					.oob = im->oob,
 					.counted = im->counted,
+					.device = im->layout == IN_DEVICE,
 					.landed = im->landed,
 					.state = im->state };
 	memcpy(c->shape, im->shape, sizeof c->shape);
@@ -240,17 +245,25 @@ static void check_same_buffer(pup_er p, const CkChannel *c, const void *buf)
 			  c->sends ? c->buf : c->in.buf, end_describe(ck_self(), c, name, sizeof name));
 }
 
+static void end_data(pup_er p, void *buf, size_t bytes, bool device)
+{
+	if (device)
+		named_stage(p, buf, bytes);
+	else
+		pup_bytes(p, buf, bytes);
+}
+
 static void write_end(pup_er p, CkChannel *c, void *buf)
 {
 	struct image im = image_of_end(ck_self(), c);
 
 	check_same_buffer(p, c, buf);
 	/* The buffer of an end that waits for a put, or that has put, need not be kept. */
-	if (!c->strided && (c->sends || im.state != CSD_END_CONSUMED))
+	if (!c->strided && !c->device && (c->sends || im.state != CSD_END_CONSUMED))
 		pup_skip(p, buf, im.bytes);
 	pup_bytes(p, &im, sizeof im);
 	if (im.landed || im.came)
-		pup_bytes(p, buf, im.bytes);
+		end_data(p, buf, im.bytes, c->device);
 	if (im.held)
 		pup_bytes(p, c->held, im.bytes);
 	c->packed |= pup_isPacking(p) || pup_isSizing(p);
@@ -266,7 +279,7 @@ static CkChannel *read_end(pup_er p, struct ck_obj *obj, void *buf)
 	pup_bytes(p, &im, sizeof im);
 	c = end_of_image(&im, buf);
 	if (im.landed || im.came)
-		pup_bytes(p, buf, im.bytes);
+		end_data(p, buf, im.bytes, c->device);
 	if (im.held)
 		pup_bytes(p, c->held, im.bytes);
 	if (!o)

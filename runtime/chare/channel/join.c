@@ -93,7 +93,8 @@ static void joined(struct pe *pe, CkChannel *c, const struct word *w)
 	c->base = end_puts(pe, c, NULL);
 	layer_ends(pe)->join(
 		pe, c->end, w->end,
-		&(struct csd_sending){ c->buf, c->bytes, c->strided ? c->shape : NULL, NULL, c });
+		&(struct csd_sending){ c->buf, c->bytes, c->device, c->strided ? c->shape : NULL,
+				       NULL, c });
 }
 
 /* The receiver's end is gone: puts wait for another one of this name. */

@@ -81,6 +81,7 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 	c = end_new(pe, obj, n, false);
 	c->in = in;
 	c->in.state = CSD_END_ARMED;
+	c->device = in.device;
 	c->bytes = in.bytes;
 	c->group = group;
 	named_set_join(c, false);
@@ -90,24 +91,36 @@ CkChannel *end_receive(struct pe *pe, struct ck_obj *obj, const struct channel_n
 	return c;
 }
 
-struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from,
-				    int tag, void *buf, size_t bytes, const uint64_t *oob)
+static struct CkChannel *make_from(void *self, int entry, CkElement from, int tag,
+				   struct csd_receiving in)
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a channel's receiving end");
 	const struct channel_name name = { from, { obj->coll->id, obj->index, 0 }, entry, tag };
 
-	(void)chare;
-	return end_receive(
-		pe, obj, &name,
-		(struct csd_receiving){
-			.buf = buf, .bytes = bytes, .counted = !oob, .oob = oob ? *oob : 0 },
-		NULL);
+	return end_receive(pe, obj, &name, in, NULL);
 }
 
-struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry,
-				  CkElement to, int tag, const void *buf, size_t bytes,
-				  const struct CkDirectStrides *shape)
+struct CkChannel *CkGen_channelFrom(const CkGenChare *chare, void *self, int entry, CkElement from,
+				    int tag, void *buf, size_t bytes, const uint64_t *oob)
+{
+	(void)chare;
+	return make_from(self, entry, from, tag,
+			 (struct csd_receiving){ .buf = buf, .bytes = bytes, .counted = !oob,
+						 .oob = oob ? *oob : 0 });
+}
+
+struct CkChannel *CkGen_channelFromDevice(const CkGenChare *chare, void *self, int entry,
+					  CkElement from, int tag, void *dbuf, size_t bytes)
+{
+	(void)chare;
+	return make_from(self, entry, from, tag,
+			 (struct csd_receiving){ .buf = dbuf, .bytes = bytes, .counted = true,
+						 .device = true });
+}
+
+static struct CkChannel *make_to(const void *self, int entry, CkElement to, int tag,
+				 const void *buf, size_t bytes, const struct CkDirectStrides *shape, bool device)
 {
 	struct pe *pe = ck_self();
 	struct ck_obj *obj = check_element(pe, self, "a channel's sending end");
@@ -116,19 +129,34 @@ struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int
 		true);
 	char name[END_NAME_MAX];
 
-	(void)chare;
 	check_other(pe, &to, "the receiving end of a channel");
 	if (!buf || !bytes)
 		csd_abort(pe, "%s: the send buffer is %s", end_describe(pe, c, name, sizeof name),
 			  buf ? "empty" : "NULL");
 	c->buf = buf;
 	c->bytes = bytes;
+	c->device = device;
 	c->strided = shape != NULL;
 	if (shape)
 		memcpy(c->shape, shape, sizeof c->shape);
 	end_begin(pe, c);
 	end_hello(pe, c);
 	return c;
+}
+
+struct CkChannel *CkGen_channelTo(const CkGenChare *chare, const void *self, int entry,
+				  CkElement to, int tag, const void *buf, size_t bytes,
+				  const struct CkDirectStrides *shape)
+{
+	(void)chare;
+	return make_to(self, entry, to, tag, buf, bytes, shape, false);
+}
+
+struct CkChannel *CkGen_channelToDevice(const CkGenChare *chare, const void *self, int entry,
+					CkElement to, int tag, const void *dbuf, size_t bytes)
+{
+	(void)chare;
+	return make_to(self, entry, to, tag, dbuf, bytes, NULL, true);
 }
 
 static void sender_destroy(struct pe *pe, CkChannel *c)

@@ -81,6 +81,7 @@ struct CkChannel {
 	size_t bytes;
 	uint64_t shape[CSD_SHAPE_BYTES / 8]; /* sending, if strided */
 	bool strided;
+	bool device;              /* the buffer is in a device's memory */
 	void *held;               /* sending, while it is not live: ours; the data of a put that waits */
 	uint64_t base;            /* puts consumed, or made, before `end` was made */
 	uint64_t id;              /* of the receiving end; sending: of the one that asked last, 0: none */
@@ -166,6 +167,10 @@ void named_packed(struct pe *pe, struct ck_obj *obj);
 /** The ends of an element that is moving or being unpacked, removed from the table; NULL: it has
  * none. */
 struct ends *flying_take(struct node *node, const struct ck_obj *obj);
+
+/* ---- pup_device.c ---- */
+/** Pack or unpack what lies in a device's memory, through host memory. */
+void named_stage(pup_er p, void *dbuf, size_t bytes);
 
 /* ---- named_save.c, for checkpoints ---- */
 /** Of the part's `save`, and of the watch. */

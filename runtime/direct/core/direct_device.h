@@ -16,6 +16,7 @@
 #include "../../scheduler/pe.h"
 #include "direct_handle.h"
 
+struct csd_receiving;
 struct direct_channel_hot;
 struct direct_sender;
 
@@ -31,6 +32,19 @@ struct direct_device {
 	/** The sending end, or the receiving end, ends. */
 	void (*leave)(struct pe *pe, struct direct_sender *s);
 	void (*end)(struct pe *pe, const struct direct_channel_hot *hot);
+
+	/* Ends with names. */
+	/** Make a receiving end into a device's memory, as direct_channel_receive. */
+	void (*receive)(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r);
+	/** r->data of that. */
+	const void *(*owner)(const void *data);
+	/** Whether a put that is complete for the next one still reads the send buffer. */
+	bool (*busy)(struct pe *pe, const struct direct_sender *s);
+	/** Memory, and copies that are complete on return. */
+	void *(*alloc)(struct pe *pe, size_t bytes);
+	void (*free)(struct pe *pe, void *p);
+	void (*read)(struct pe *pe, void *to, const void *from, size_t bytes);
+	void (*write)(struct pe *pe, void *to, const void *from, size_t bytes);
 };
 
 /** What createHandle tells about device memory, in the place of a key: exactly as large. */

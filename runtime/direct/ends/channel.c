@@ -98,6 +98,13 @@ void direct_channels_free(struct node *node, struct direct_pe *d)
 	free(d->rung.item);
 }
 
+const void *direct_owner(const struct pe *pe, const struct direct_channel_hot *hot)
+{
+	const void *data = hot->named ? direct_rest(hot)->data : NULL;
+
+	return data && hot->mode == DIRECT_COUNTED ? direct_node_of(pe)->device->owner(data) : data;
+}
+
 struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel_hot *hot)
 {
 	const struct direct_channel *ch = direct_rest(hot);
@@ -110,7 +117,7 @@ struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_c
 							memory_order_relaxed) - 1,
 		/* The put that is awaited, or the last one when none is. */
 		.iteration = direct_marks(hot),
-		.owner = hot->named ? ch->data : NULL,
+		.owner = direct_owner(pe, hot),
 	};
 }
 
@@ -587,6 +594,24 @@ void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct
 	if (r->landed)
 		land_again(pe, hot, r->state == CSD_END_ARMED);
 	else if (r->state == CSD_END_CONSUMED)
+		consume_again(pe, hot);
+}
+
+/* A put that has landed is found by a scan, as on every such end. */
+void direct_channel_on_device_again(struct pe *pe, struct direct_channel_hot *hot,
+				    const struct csd_receiving *r)
+{
+	hot->named = true;
+	if (r->landed)
+		/* relaxed: only this thread reads it until the channel has a sender. */
+		atomic_store_explicit(direct_arrival_word(hot), hot->poll.idle + 1, memory_order_relaxed);
+	if (r->state == CSD_END_ARMED)
+		return;
+	pollset_remove(&direct_of(pe)->set, &hot->poll);
+	direct_count_armed(pe);
+	if (r->state == CSD_END_MARKED)
+		hot->state = CHANNEL_MARKED;
+	else
 		consume_again(pe, hot);
 }
 

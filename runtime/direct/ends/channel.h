@@ -40,6 +40,8 @@ enum channel_state {
 	CHANNEL_FOUND,    /* arrived, found by a scan: the function runs in this pass */
 };
 
+struct csd_receiving;
+
 /** The fields for a put within a PE, a scan and a ready. */
 struct direct_channel_hot {
 	struct poll_item poll;        /* first: the poll set returns items */
@@ -55,7 +57,7 @@ struct direct_channel_hot {
 	bool retired : 1;             /* the program has destroyed it, and a sender may not know that */
 	bool easy : 1;                /* own, and nothing is checked or counted: ready is one store */
 	bool streamed : 1;            /* a stream is to write the credit of the next mark */
-	bool inner : 1;               /* tells the layer for devices something, not the program */
+	bool inner : 1;               /* is the layer for devices' own, not the program's */
 };
 _Static_assert(sizeof(struct direct_channel_hot) == 32, "two on a cache line");
 
@@ -115,6 +117,9 @@ static inline _Atomic uint64_t *direct_arrival_word(const struct direct_channel_
 }
 
 struct direct_id direct_id_of_channel(const struct pe *pe, const struct direct_channel_hot *hot);
+
+/** Who can name it; NULL: nobody. */
+const void *direct_owner(const struct pe *pe, const struct direct_channel_hot *hot);
 
 /* ---- finding it -------------------------------------------------------------------- */
 
@@ -198,6 +203,10 @@ struct direct_channel_hot *direct_channel_on_device(struct pe *pe, const char *c
 						    const struct direct_device_name *name,
 						    CkDirectHandle *h_p);
 
+/** Give it a name (ends.h), and the state and the put that it had where it was before. */
+void direct_channel_on_device_again(struct pe *pe, struct direct_channel_hot *hot,
+				    const struct csd_receiving *r);
+
 /** A word that a device counts up: a receiving end without a sender or a buffer, for the layer for
  * devices. fn runs once for each step. direct_word_await arms it, if it is not armed; who starts a
  * step adds 1 to pe->n_created, as a put does. */
@@ -229,8 +238,6 @@ void direct_channel_poll(struct pe *pe, const char *call, struct direct_channel_
 
 /** End the job if a channel of this PE has its receive buffer in [p, p + bytes). */
 void direct_check_free(struct pe *pe, const void *p, size_t bytes);
-
-struct csd_receiving;
 
 /** Make a receiving end that another layer gives a name (ends.h). */
 void direct_channel_receive(struct pe *pe, struct direct_handle *h, const struct csd_receiving *r);

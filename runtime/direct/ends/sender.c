@@ -58,7 +58,7 @@ struct direct_sender *direct_sender_new(struct pe *pe)
 	s->op.arg = s;
 	s->fn = NULL;
 	s->held = NULL;
-	s->named = false;
+	s->named = s->in_device = s->inner = false;
 	s->owner = NULL;
 	s->dst = NULL;
 	s->line = NULL;
@@ -200,6 +200,7 @@ void direct_sender_open(struct pe *pe, struct direct_handle *h, const struct csd
 	s->path = DIRECT_UNBOUND;
 	s->way = DIRECT_HOLDING;
 	s->named = true;
+	s->in_device = sending->device;
 	s->owner = sending->owner;
 	s->mode = DIRECT_SEQ; /* the data has no reserved word */
 	s->src = sending->buf;
@@ -242,7 +243,9 @@ bool direct_sender_holds(struct pe *pe, const struct direct_handle *h)
 
 bool direct_sender_busy(struct pe *pe, const struct direct_handle *h)
 {
-	return direct_is_busy(direct_checked_sender(pe, "a channel's sending end", h));
+	const struct direct_sender *s = direct_checked_sender(pe, "a channel's sending end", h);
+
+	return direct_is_busy(s) || (s->device && direct_node_of(pe)->device->busy(pe, s));
 }
 
 void *direct_sender_leave(struct pe *pe, const struct direct_handle *h)

@@ -55,7 +55,9 @@ struct direct_sender {
 	uint32_t number;
 	uint8_t path, mode;
 	uint8_t way;                  /* the path, or DIRECT_ASKING, DIRECT_HOLDING, DIRECT_BY_DEVICE */
-	bool named;                   /* made by direct_sender_open or direct_join: it can move */
+	bool named : 1;               /* made by direct_sender_open or direct_join: it can move */
+	bool in_device : 1;           /* then: its own buffer is in a device's memory */
+	bool inner : 1;               /* is the layer for devices' own: a piece of another channel */
 	const void *owner;            /* then: who can name it */
 	const unsigned char *src;     /* the user's, or staging */
 	void *held;                   /* ours: the data of a put that waits, or of one that has waited and

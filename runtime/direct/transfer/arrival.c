@@ -251,7 +251,7 @@ static struct direct_id id_of_put(const struct pe *pe, int src_pe, const struct 
 				  const struct direct_channel_hot *hot)
 {
 	return (struct direct_id){ h->channel, pe->id, src_pe, h->iteration,
-				   hot && hot->named ? direct_rest(hot)->data : NULL };
+				   hot ? direct_owner(pe, hot) : NULL };
 }
 
 void direct_put_piece(struct pe *pe, int src_pe, const struct cmi_put_head *h, size_t at,
@@ -324,7 +324,7 @@ void direct_ask_arrived(struct pe *pe, const struct direct_control_msg *c)
 	const struct direct_channel_hot *hot = direct_channel_find(pe, c->channel, c->generation);
 	const struct direct_channel *ch;
 	struct direct_id id = { c->channel, pe->id, c->head.src_pe, c->iteration,
-				hot && hot->named ? direct_rest(hot)->data : NULL };
+				hot ? direct_owner(pe, hot) : NULL };
 	struct direct_control_msg answer = *c;
 
 	if (!hot)

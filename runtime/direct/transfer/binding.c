@@ -345,14 +345,19 @@ void direct_join(struct pe *pe, struct direct_handle *h, const struct direct_han
 {
 	static const char call[] = "a channel's sending end";
 	void *held = direct_sender_leave(pe, h);
+	struct direct_sender *end;
 
 	*h = *to;
-	if (s->shape)
+	if (s->device)
+		direct_bind_from_device(pe, call, h, s->buf, s->bytes);
+	else if (s->shape)
 		bind_strided(pe, call, h, s->buf, s->shape);
 	else
 		bind_piece(call, h, s->buf, &s->bytes);
-	direct_sender_at(direct_of(pe), h->sender)->named = true;
-	direct_sender_at(direct_of(pe), h->sender)->owner = s->owner;
+	end = direct_sender_at(direct_of(pe), h->sender);
+	end->named = true;
+	end->in_device = s->device;
+	end->owner = s->owner;
 	if (held)
 		direct_put_held(pe, h, held);
 }

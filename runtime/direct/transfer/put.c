@@ -248,7 +248,9 @@ static bool put_hold(struct pe *pe, const struct direct_handle *h,
 			      "wait until the receiver has had the last one",
 			      "a second put before the ends of the channel are joined");
 	s->held = cmi_alloc(h->bytes, "a put that waits");
-	if (h->strided)
+	if (s->in_device)
+		direct_node_of(pe)->device->read(pe, s->held, src, h->bytes);
+	else if (h->strided)
 		gather_bytes(s->held, src, &h->strides, h->bytes);
 	else
 		memcpy(s->held, src, h->bytes);

@@ -28,6 +28,7 @@ struct csd_receiving {
 	void *data;
 	uint64_t oob;             /* a value that is never the last 8 bytes of data, unless `counted` */
 	bool counted;             /* a counter beside the buffer signals arrivals */
+	bool device;              /* buf is in a device's memory; then it is counted, too */
 	bool landed;              /* a put is in the buffer, and fn has not been called */
 	uint8_t state;            /* enum csd_end_state */
 };
@@ -35,6 +36,7 @@ struct csd_receiving {
 struct csd_sending {
 	const void *buf;          /* the program's */
 	size_t bytes;
+	bool device;              /* buf is in a device's memory, and shape is NULL */
 	const void *shape;        /* of strided data, CSD_SHAPE_BYTES bytes; NULL: contiguous */
 	void *held;               /* the data of a put that waits, from cmi_alloc; takes it. NULL: none */
 	const void *owner;        /* the caller's, as csd_receiving.data: for csd_end_names */
@@ -81,6 +83,13 @@ struct csd_ends {
 	/** End it. Returns the data of a put that waits, which is the caller's and still counts as under
 	 * way; or NULL. */
 	void *(*leave)(struct pe *pe, void *end);
+
+	/** Memory of a device for an end's buffer, and back. NULL: there is none left. */
+	void *(*device_alloc)(struct pe *pe, size_t bytes);
+	void (*device_free)(struct pe *pe, void *p);
+	/** Copy from there into host memory, and the other way. The copy is complete on return. */
+	void (*device_read)(struct pe *pe, void *to, const void *from, size_t bytes);
+	void (*device_write)(struct pe *pe, void *to, const void *from, size_t bytes);
 };
 
 #endif
