@@ -291,6 +291,8 @@ static int ucx_progress(struct cmi_pe *base)
 		ucx_batch_pass(base);
 	if (__builtin_expect(w->random && w->n_late, 0))
 		ucx_late_poll(w);
+	if (w->tails)
+		ucx_tails_look(w);
 	n = (int)ucp_worker_progress(w->worker);
 	if (n == 0 && base->filter)
 		base->m->filters_room->idle(base);
@@ -325,6 +327,7 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 		ucx_batch_pass(base);
 	if (w->random && w->n_late)
 		return false;
+	base->nap_us = ucx_tails_us(w);
 	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
 	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
 	if (!w->ep)

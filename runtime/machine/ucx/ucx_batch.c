@@ -77,8 +77,7 @@ static size_t segment_bytes(const struct ucx_ep *e)
 	return e->tcp ? SEGMENT_BYTES : FAST_SEGMENT_BYTES;
 }
 
-/** Send the records after the head of `m`, which UCX owns from now on. */
-static void segment_send(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
+void ucx_batch_segment(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
 {
 	m->route = bytes; /* for ucx_pack.c: a segment has no other use for it */
 	ucx_am_send(e, AM_BATCH, m, m + 1, bytes);
@@ -90,7 +89,7 @@ void ucx_batch_send(struct ucx_ep *e)
 
 	e->segment = NULL;
 	if (m)
-		segment_send(e, m, e->used);
+		ucx_batch_segment(e, m, e->used);
 }
 
 /** Space for a record after those that wait. NULL: nothing waits, and the caller sends now, by
@@ -178,7 +177,7 @@ void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, cons
 	*r = (struct record){ RECORD_PUT, (uint32_t)(PUT_HEAD + bytes) };
 	memcpy(r + 1, wire, sizeof *wire);
 	memcpy((char *)r + PUT_HEAD, src, bytes);
-	segment_send(e, m, PUT_HEAD + bytes);
+	ucx_batch_segment(e, m, PUT_HEAD + bytes);
 }
 
 uint64_t ucx_batch_pass(struct cmi_pe *base)
@@ -196,6 +195,8 @@ uint64_t ucx_batch_pass(struct cmi_pe *base)
 		if (e->segment && now - e->since_ns > longest)
 			longest = now - e->since_ns;
 		ucx_batch_send(e);
+		if (e->tcp)
+			ucx_tail_later(e, now);
 	}
 	return longest;
 }

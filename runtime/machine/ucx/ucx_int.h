@@ -6,6 +6,7 @@
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_cut.c large messages in pieces, over tcp
  *   ucx_batch.c  many small ones in one active message
+ *   ucx_tail.c   a packet behind the last one, by which TCP notices losses
  *   ucx_frame.c  what leaves through the filters of CK_WIRE, and comes through them
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
  *   ucx_mem.c chunks, keys, attached memory
@@ -63,6 +64,10 @@ struct ucx_ep {
 	struct cmi_msg *segment; /* what waits; ours until it is sent. NULL: nothing */
 	size_t used;             /* bytes of its records */
 	uint64_t since_ns;       /* when its first record came */
+	/* ucx_tail.c's: */
+	bool tail;               /* it will send one */
+	struct ucx_ep *next_tail;
+	uint64_t tail_ns;        /* then, unless it sends something before */
 	/* ucx_put.c's: puts whose bodies are written, linked by cmi_op.next */
 	struct cmi_op *covered;  /* the flush under way covers them; NULL: there is none */
 	struct cmi_op *later;    /* those that have come since it began, the last one first */
@@ -92,6 +97,8 @@ struct ucx_pe {
 	struct ucx_ep **ep;      /* [n_pes * UCX_STREAMS], NULL until first use; itself NULL until then */
 	struct ucx_remote *remotes;
 	struct ucx_ep *open;     /* those used since the last pass; a list */
+	struct ucx_ep *tails;    /* those that will send one */
+	uint64_t tail_ns;        /* when the first of them will, or earlier */
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes * UCX_STREAMS], NULL until one arrival is late */
 	uint64_t random;         /* CK_RANDOM_DELAY: each stream is late by itself; 0: none is */
@@ -218,6 +225,8 @@ bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void
 /** Send a put, or a piece of one, now, in a segment of its own: from a copy of the data. */
 void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
 			 size_t bytes);
+/** Send `bytes` bytes of records after the head of `m`, which UCX owns from now on. */
+void ucx_batch_segment(struct ucx_ep *e, struct cmi_msg *m, size_t bytes);
 /** Send the batch for one PE, which may be empty. */
 void ucx_batch_send(struct ucx_ep *e);
 /** A pass of the scheduler has ended: send all batches. Returns the longest wait in one, in ns, and
@@ -227,6 +236,15 @@ uint64_t ucx_batch_pass(struct cmi_pe *w);
 void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes);
 ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
 			       size_t bytes, const ucp_am_recv_param_t *param);
+
+/* ucx_tail.c */
+
+/** Something has left at `now`. */
+void ucx_tail_later(struct ucx_ep *e, uint64_t now);
+/** For how long a sleep may last, in us; 0: nothing will be sent. */
+int64_t ucx_tails_us(const struct ucx_pe *w);
+/** Send what is due. Only while w->tails is not NULL. */
+void ucx_tails_look(struct ucx_pe *w);
 
 /* ucx_frame.c */
 
