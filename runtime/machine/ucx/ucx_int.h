@@ -6,6 +6,7 @@
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_cut.c large messages in pieces, over tcp
  *   ucx_batch.c  many small ones in one active message
+ *   ucx_up.c     urgent messages go among the calls until their own connection is there
  *   ucx_tail.c   a packet behind the last one, by which TCP notices losses
  *   ucx_frame.c  what leaves through the filters of CK_WIRE, and comes through them
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
@@ -57,6 +58,8 @@ struct ucx_ep {
 			    * been told of */
 	bool rma; /* one of its lanes has RMA */
 	bool tcp; /* each send is a system call */
+	bool large;      /* a message in pieces has been sent */
+	bool up, in_use; /* ucx_up.c's, of UCX_URGENT: the receiver hears it; messages go by it */
 	ucp_ep_h ep;
 	/* ucx_batch.c's, of an endpoint over tcp: */
 	bool open;               /* something was sent since the last pass */
@@ -104,6 +107,8 @@ struct ucx_pe {
 	uint64_t random;         /* CK_RANDOM_DELAY: each stream is late by itself; 0: none is */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 	struct cut_arriving *cuts; /* [2 * n_pes]: calls, urgent; NULL until the first piece of one */
+	bool *hellos;            /* [n_pes]: UPs that are owed; NULL until the first HELLO */
+	int n_hellos;            /* 0: none is */
 	uint32_t *urgent;        /* [n_pes]: urgent messages that have come; NULL until the first one */
 	struct windows windows;
 	int came, until_windows; /* large arrivals since the last call of windows_turn, and until the
@@ -193,8 +198,10 @@ void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 /** With CK_RANDOM_DELAY: deliver some of what waits. */
 void ucx_late_poll(struct ucx_pe *w);
-/** What follows from this source waits until so many urgent ones have come. */
-void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent);
+/** The same for an urgent one that came among the calls. */
+void ucx_detour_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
+/** What follows from this source in `stream` waits until so many urgent ones have come. */
+void ucx_mark_deliver(struct ucx_pe *w, int src_pe, enum ucx_stream stream, uint32_t n_urgent);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes);
 
@@ -219,6 +226,12 @@ void ucx_packs_close(struct ucx *u);
 bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m, bool urgent);
 /** Tell the receiver how many urgent messages come before what follows. */
 void ucx_batch_mark(struct ucx_ep *e, uint32_t n_urgent);
+/** Greet the receiver by a new connection. */
+void ucx_batch_hello(struct ucx_ep *e);
+/** Answer that. */
+void ucx_batch_up(struct ucx_ep *e);
+/** Append an urgent message to the calls. False: it is too large. */
+bool ucx_batch_detour(struct ucx_ep *e, struct cmi_msg *m);
 /** The same for a put. True: the data has been copied. */
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
 		   size_t bytes);
@@ -236,6 +249,16 @@ uint64_t ucx_batch_pass(struct cmi_pe *w);
 void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes);
 ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
 			       size_t bytes, const ucp_am_recv_param_t *param);
+
+/* ucx_up.c */
+
+/** Send `m` among the calls while e is not there. False: it goes by e, from now on as all do. */
+bool ucx_detour(struct ucx_ep *e, struct cmi_msg *m);
+/** A HELLO, an UP of this source. */
+void ucx_hello_came(struct ucx_pe *w, int src_pe);
+void ucx_up_came(struct ucx_pe *w, int src_pe);
+/** Only while w->n_hellos is not 0. */
+void ucx_hellos_answer(struct ucx_pe *w);
 
 /* ucx_tail.c */
 
