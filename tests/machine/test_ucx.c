@@ -354,8 +354,8 @@ static void test_order(struct pe *p, int kind, const char *fact)
 	meet(p, fact);
 }
 
-/** The first urgent messages of the job: over tcp they go among calls until the receiver hears their
- * own connection, and those that it carries then wait for them. */
+/** The first urgent messages of the job: over tcp they go among calls until the receiver hears
+ * their own connection, and those that it carries then wait for them. */
 static void test_first_urgent(struct pe *p)
 {
 	enum { N = 400, CALL_BYTES = 50000 };
@@ -363,7 +363,8 @@ static void test_first_urgent(struct pe *p)
 	for (uint64_t i = 0; i < 2 * N; i++) {
 		const bool urgent = way_of_number(i) == CMI_URGENT;
 
-		cmi_send(p->wire, p->peer, message(p, WAYS, urgent ? sizeof(struct cmi_msg) : CALL_BYTES, i));
+		cmi_send(p->wire, p->peer,
+			 message(p, WAYS, urgent ? sizeof(struct cmi_msg) : CALL_BYTES, i));
 		if (i >= N)
 			progress(p);
 	}

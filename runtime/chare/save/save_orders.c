@@ -51,7 +51,7 @@ static const char *set_every(struct save_when *w, const char *text)
 {
 	if (!w->where)
 		return "the job takes no checkpoints by itself: start it with CK_CHECKPOINT";
-	return when_set_every(w, text) ? NULL : "it is how often: 60s, 500ms, 10m or 1h; where to cannot change";
+	return when_set_every(w, text) ? NULL : "it is how often: 60s, 500ms, 10m or 1h";
 }
 
 static bool set(struct pe *pe, const struct csd_order *o)

@@ -2,10 +2,10 @@
 /*
  * ucx_up.c: a connection for urgent messages is used when it is there.
  *
- * TCP and UCX take two round trips to make one, and a second more if the first packet is lost. Until
- * then urgent messages take a detour: they go among the calls, whose connection is there, or is
- * needed by the job anyway. The new connection carries a HELLO; the receiver answers by an UP on its
- * own one, where nothing large is in front of it. Then the sender uses the connection, behind a
+ * TCP and UCX take two round trips to make one, and a second more if the first packet is lost.
+ * Until then urgent messages take a detour: they go among the calls, whose connection is there, or
+ * is needed by the job anyway. The new connection carries a HELLO; the receiver answers by an UP on
+ * its own one, where nothing large is in front of it. Then the sender uses the connection, behind a
  * mark with the number of those that have taken the detour, so urgent messages keep their order.
  *
  * What is large ends the detour: behind it the wait is longer than for the connection. With CK_WIRE
