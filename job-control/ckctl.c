@@ -34,7 +34,8 @@ static const char help[] =
 "  checkpoint [DIR]   save the job now, in DIR or where CK_CHECKPOINT says\n"
 "  balance now        balance loads at the next sync\n"
 "  trace on|off       record events, in a job with CK_TRACE\n"
-"  set NAME=VALUE     CK_LB_PERIOD, CK_LB_TOLERANCE, CK_CHECKPOINT_WAIT\n"
+"  set NAME=VALUE     CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_SYNC_MS,\n"
+"                     CK_CHECKPOINT (how often), CK_CHECKPOINT_WAIT\n"
 "  resize N           go on with N PEs; the job's ckrun only\n"
 "  stop               end the job\n"
 "  --help, --version\n";

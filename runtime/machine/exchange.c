@@ -29,7 +29,7 @@
 #include "shm/share.h"
 
 /* Raise it when a blob, a message header or the meaning of an active message changes. */
-enum { PROTOCOL_VERSION = 25 };
+enum { PROTOCOL_VERSION = 26 };
 
 static const char MAGIC[8] = "chard";
 

@@ -478,11 +478,13 @@ void cmi_sleep(struct cmi_pe *w, int64_t timeout_us)
 				{.fd = w->wake_pipe, .events = POLLIN},
 				{.fd = w->neighbour.fd, .events = POLLIN}};
 	struct timespec t;
+	int64_t most_us;
 
 	if (!w->ops->arm(w, &fds[1].fd) || !share_sleep_begin(w))
 		return;
-	if ((fds[1].fd >= 0 || w->share) && (timeout_us < 0 || timeout_us > NETWORK_NAP_US))
-		timeout_us = NETWORK_NAP_US;
+	most_us = w->nap_us ? w->nap_us : NETWORK_NAP_US;
+	if ((fds[1].fd >= 0 || w->share) && (timeout_us < 0 || timeout_us > most_us))
+		timeout_us = most_us;
 	t.tv_sec = timeout_us / 1000000;
 	t.tv_nsec = timeout_us % 1000000 * 1000;
 	if (ppoll(fds, 4, timeout_us < 0 ? NULL : &t, NULL) < 0)

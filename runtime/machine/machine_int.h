@@ -112,6 +112,7 @@ struct cmi_pe {
 	unsigned n_late_returns; /* share.c's: polls that postponed taking blocks back */
 	unsigned n_skipped;      /* machine.c's: polls that skipped the back end */
 	bool holds;      /* the back end's: something may wait for the end of the pass */
+	int64_t nap_us;  /* the back end's, in `arm`: the longest sleep; 0: any */
 	bool network;    /* another node exists */
 	bool all_shared; /* and all of them are reached through shared memory */
 	struct share_pe *share;  /* share.c's; NULL: no other node shares memory with us */

@@ -313,7 +313,8 @@ static char *all_variables(void)
 
 	for (char **v = environ; *v; v++)
 		/* The runtime's for UCX, which is read where one is opened. */
-		if (strncmp(*v, "UCX_POSIX_", 10) && strncmp(*v, "UCX_TCP_RX_SEG_SIZE=", 20))
+		if (strncmp(*v, "UCX_POSIX_", 10) && strncmp(*v, "UCX_TCP_RX_SEG_SIZE=", 20) &&
+		    strncmp(*v, "UCX_TCP_CONN_NB=", 16))
 			fprintf(f, "%s\n", *v);
 	fclose(f);
 	return all;

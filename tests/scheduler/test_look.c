@@ -73,7 +73,7 @@ static void a_pe_that_does_not_count_shows_where_it_is(void **state)
 
 static void a_pe_that_began_to_count_between_the_looks_has_counted_since(void **state)
 {
-	const struct cmi_seen a = { .state = SEEN_AWAY, .counted_ms = 90000, .idle_ms = 90000 };
+	const struct cmi_seen a = { .state = SEEN_AWAY, .counted_ms = 90000, .idle_ms = 50 };
 	const struct look l = looks(a, (struct cmi_seen){ .state = SEEN_IDLE, .counted_ms = 400,
 							  .idle_ms = 100 });
 

@@ -10,6 +10,8 @@
 
 /* ---- on a node ------------------------------------------------------------------------------- */
 
+enum { SYNC_MS_MOST = 1000 * 1000 };
+
 /** Constant once the loops run, but for what PE 0 changes when it is asked to (balance_orders.c):
  * name and counter apart, other PEs read only the strategy's wants, at their start. */
 struct balance_node {
@@ -18,7 +20,7 @@ struct balance_node {
 	uint64_t period;          /* CK_LB_PERIOD */
 	double tolerance;         /* CK_LB_TOLERANCE */
 	const char *dump;         /* CK_LB_DUMP; NULL: none */
-	int64_t sync_ms;          /* CK_SYNC_MS */
+	int64_t sync_ms;          /* CK_SYNC_MS; 0 to SYNC_MS_MOST */
 	bool speeds;              /* CK_LB_SPEEDS */
 	struct lb_table strategies; /* CkLBRegister's; there even if this part is off */
 	const struct lb_strategy *strategy;

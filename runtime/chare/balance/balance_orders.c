@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * balance_orders.c: what somebody outside the job asks of load balancing (csd_order): "balance
- * now", and "set" of what PE 0 alone decides by: CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE.
+ * now", and "set" of what PE 0 alone decides by: CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE, CK_SYNC_MS.
  *
  * A step that is asked for is taken at the next sync at which loads have been measured; what
  * CK_LB=auto has paused, it measures from the next sync on.
@@ -95,6 +95,18 @@ static bool set_tolerance(struct pe *pe, const char *text, const char **why)
 	return true;
 }
 
+static bool set_sync_ms(struct pe *pe, const char *text, const char **why)
+{
+	char *end;
+	const long ms = strtol(text, &end, 10);
+
+	*why = "it is a number of milliseconds, at most 1000000";
+	if (end == text || *end || ms < 0 || ms > SYNC_MS_MOST)
+		return false;
+	balance_of(pe->node)->sync_ms = ms;
+	return true;
+}
+
 static bool set(struct pe *pe, const struct csd_order *o)
 {
 	static const struct {
@@ -102,7 +114,7 @@ static bool set(struct pe *pe, const struct csd_order *o)
 		bool (*set)(struct pe *pe, const char *text, const char **why);
 	} variables[] = {
 		{ "CK_LB=", set_strategy }, { "CK_LB_PERIOD=", set_period },
-		{ "CK_LB_TOLERANCE=", set_tolerance },
+		{ "CK_LB_TOLERANCE=", set_tolerance }, { "CK_SYNC_MS=", set_sync_ms },
 	};
 	const char *why;
 

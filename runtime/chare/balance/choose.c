@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PERIOD = 1000 * 1000 * 1000, SYNC_MS = 100, SYNC_MS_MOST = 1000 * 1000 };
+enum { MOST_PERIOD = 1000 * 1000 * 1000, SYNC_MS = 100 };
 static const double TOLERANCE = 0.05, TOLERANCE_MOST = 100;
 
 static double read_tolerance(void)

@@ -137,6 +137,8 @@ static inline struct save_node *save_node_of(const struct node *node)
 
 /* when.c */
 void when_read(struct node *node);
+/** PE 0: "60s" and the like. False: it is none of these. */
+bool when_set_every(struct save_when *w, const char *text);
 void when_free(struct node *node);
 /** settle_waits. */
 bool when_waits(struct pe *pe, const CkCallback *then);

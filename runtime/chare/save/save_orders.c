@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * save_orders.c: what somebody outside the job asks of checkpoints (csd_order): "checkpoint [DIR]",
- * and "set CK_CHECKPOINT_WAIT=S". PE 0.
+ * "set CK_CHECKPOINT_WAIT=S", and "set CK_CHECKPOINT=EVERY". PE 0.
  */
 #include "save_int.h"
 
@@ -36,23 +36,44 @@ void order_answer(struct pe *pe, const struct save_wish *w, int status)
 			   save_of(pe)->why : "the job has said why on its standard error");
 }
 
+static const char *set_wait(struct save_when *w, const char *text)
+{
+	char *end;
+	const long s = strtol(text, &end, 10);
+
+	if (end == text || *end || s < 1 || s > 1000000)
+		return "it is a number of seconds, from 1";
+	w->wait_s = s;
+	return NULL;
+}
+
+static const char *set_every(struct save_when *w, const char *text)
+{
+	if (!w->where)
+		return "the job takes no checkpoints by itself: start it with CK_CHECKPOINT";
+	return when_set_every(w, text) ? NULL : "it is how often: 60s, 500ms, 10m or 1h";
+}
+
 static bool set(struct pe *pe, const struct csd_order *o)
 {
-	static const char name[] = "CK_CHECKPOINT_WAIT=";
-	const char *text = o->arguments + sizeof name - 1;
-	char *end;
-	long s;
+	static const struct {
+		const char *name;
+		const char *(*set)(struct save_when *w, const char *text); /* NULL, or why not */
+	} variables[] = {
+		{ "CK_CHECKPOINT_WAIT=", set_wait }, { "CK_CHECKPOINT=", set_every },
+	};
 
-	if (strncmp(o->arguments, name, sizeof name - 1))
-		return false;
-	s = strtol(text, &end, 10);
-	if (end == text || *end || s < 1 || s > 1000000) {
-		csd_answer(pe, o->id, false, "%s: it is a number of seconds, from 1", o->arguments);
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		const size_t n = strlen(variables[i].name);
+		const char *why;
+
+		if (strncmp(o->arguments, variables[i].name, n))
+			continue;
+		why = variables[i].set(&save_node_of(pe->node)->when, o->arguments + n);
+		csd_answer(pe, o->id, !why, why ? "%s: %s" : "%s from the next checkpoint on", o->arguments, why);
 		return true;
 	}
-	save_node_of(pe->node)->when.wait_s = s;
-	csd_answer(pe, o->id, true, "%s from the next checkpoint on", o->arguments);
-	return true;
+	return false;
 }
 
 bool save_obey(struct pe *pe, const struct csd_order *o)

@@ -59,6 +59,15 @@ static bool read_all_options(struct save_when *w, char *text)
 	return good && w->every_ns;
 }
 
+bool when_set_every(struct save_when *w, const char *text)
+{
+	const uint64_t ns = read_ns(text);
+
+	if (ns)
+		w->every_ns = ns;
+	return ns > 0;
+}
+
 void when_read(struct node *node)
 {
 	const char *text = cmi_env_text("CK_CHECKPOINT");

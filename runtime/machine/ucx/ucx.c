@@ -95,8 +95,12 @@ static void set_tcp_options(const struct cmi *m)
 	 * than the kernel's largest packet (GSO), and the excess becomes a packet of its own each time: 12
 	 * % at 500 kB. 61 kB is the largest that is a single packet with Ethernet's usual MTU of 1500 and
 	 * with 9000; two of them in a segment take 0.86 to 0.96 of the time from 100 kB on. */
-	if (tcp_is_certain(m))
-		set_variable("UCX_TCP_RX_SEG_SIZE", "122k");
+	if (!tcp_is_certain(m))
+		return;
+	set_variable("UCX_TCP_RX_SEG_SIZE", "122k");
+	/* Otherwise the PE stands still until the other host has answered: for a round trip each time, and
+	 * for a second if the first packet is lost. */
+	set_variable("UCX_TCP_CONN_NB", "y");
 }
 
 static int set_option(ucp_config_t *config, const char *name, const char *value)
@@ -291,7 +295,11 @@ static int ucx_progress(struct cmi_pe *base)
 		ucx_batch_pass(base);
 	if (__builtin_expect(w->random && w->n_late, 0))
 		ucx_late_poll(w);
+	if (w->tails)
+		ucx_tails_look(w);
 	n = (int)ucp_worker_progress(w->worker);
+	if (__builtin_expect(w->n_hellos > 0, 0))
+		ucx_hellos_answer(w);
 	if (n == 0 && base->filter)
 		base->m->filters_room->idle(base);
 	return n;
@@ -325,6 +333,7 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 		ucx_batch_pass(base);
 	if (w->random && w->n_late)
 		return false;
+	base->nap_us = ucx_tails_us(w);
 	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
 	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
 	if (!w->ep)

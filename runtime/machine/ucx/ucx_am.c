@@ -64,6 +64,7 @@ struct late {
 	int src_pe;
 	enum ucx_stream stream;
 	bool ready;             /* its data is complete */
+	bool detour;            /* urgent, but among the calls */
 	uint32_t n_urgent;      /* 0, or a mark: what follows waits until so many have come */
 	struct cmi_msg *m;      /* a message; NULL: a put, or a mark */
 	struct cmi_msg local;   /* of a rendezvous message: m's local fields, which UCX overwrites */
@@ -169,6 +170,8 @@ static void tcp_send(struct ucx_ep *e, struct cmi_msg *m, enum cmi_way way)
 {
 	const bool urgent = way == CMI_URGENT;
 
+	if (urgent && !e->in_use && ucx_detour(e, m))
+		return;
 	e->n_urgent += urgent;
 	if (way == CMI_BEHIND_ALL)
 		mark(e);
@@ -365,7 +368,7 @@ static void late_deliver(struct late *l)
 {
 	const struct cmi_pe *w = &l->w->base;
 
-	if (l->m && l->stream == UCX_URGENT)
+	if (l->m && (l->stream == UCX_URGENT || l->detour))
 		urgent_arrived(l->w, l->src_pe, l->m);
 	else if (l->m)
 		w->m->client.msg_arrived(w->owner, l->m);
@@ -438,14 +441,15 @@ void ucx_check_message(const struct ucx_pe *w, int src_pe, uint64_t said, size_t
 
 /* ---- messages ------------------------------------------------------------------------ */
 
-static void message_keep_back(struct ucx_pe *w, int src_pe, struct cmi_msg *m,
-			      enum ucx_stream stream)
+static struct late *message_keep_back(struct ucx_pe *w, int src_pe, struct cmi_msg *m,
+				      enum ucx_stream stream)
 {
 	struct late *l = late_new(w, src_pe, stream);
 
 	l->m = m;
 	l->ready = true;
 	late_push(l);
+	return l;
 }
 
 void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
@@ -467,14 +471,27 @@ void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
 		late_drain(w, src_pe, UCX_CALLS);
 }
 
+/* Nothing that waits among the calls is in front of it, but with CK_RANDOM_DELAY: marks there wait
+ * for messages that have not taken a detour. */
+void ucx_detour_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m)
+{
+	if (source_is_late(w, src_pe, UCX_CALLS)) {
+		message_keep_back(w, src_pe, m, UCX_CALLS)->detour = true;
+		return;
+	}
+	urgent_arrived(w, src_pe, m);
+	if (source_is_late(w, src_pe, UCX_URGENT))
+		late_drain(w, src_pe, UCX_URGENT);
+}
+
 /* A number that is 0 after 2^32 messages marks nothing; the next one does. */
-void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent)
+void ucx_mark_deliver(struct ucx_pe *w, int src_pe, enum ucx_stream stream, uint32_t n_urgent)
 {
 	struct late *l;
 
-	if (!n_urgent || (!source_is_late(w, src_pe, UCX_CALLS) && !mark_waits(w, src_pe, n_urgent)))
+	if (!n_urgent || (!source_is_late(w, src_pe, stream) && !mark_waits(w, src_pe, n_urgent)))
 		return;
-	l = late_new(w, src_pe, UCX_CALLS);
+	l = late_new(w, src_pe, stream);
 	l->n_urgent = n_urgent;
 	late_push(l);
 }
@@ -686,6 +703,7 @@ int ucx_am_open(struct ucx_pe *w, const struct cmi *m)
 void ucx_am_close(struct ucx_pe *w)
 {
 	ucx_cut_close(w);
+	free(w->hellos);
 	free(w->pieces);
 	free(w->urgent);
 	free(w->late);

@@ -13,6 +13,7 @@
  *   record of a message:  kind, bytes | the message; these two stand where its link was
  *   record of a put:      kind, bytes | struct cmi_put_wire | the data
  *   record of a mark:     kind, bytes | the sender's PE | how many urgent messages come before
+ *   HELLO, UP (ucx_up.c): the same
  *
  * Each record begins at a multiple of RECORD_ALIGN bytes from the segment's beginning.
  */
@@ -42,7 +43,16 @@ enum {
 	HOLD_NS = 20 * 1000,
 };
 
-enum record_kind { RECORD_MESSAGE = 1, RECORD_PUT = 2, RECORD_URGENT = 3, RECORD_MARK = 4 };
+enum record_kind {
+	RECORD_MESSAGE = 1,
+	RECORD_PUT = 2,
+	RECORD_URGENT = 3,
+	RECORD_MARK = 4,        /* among calls */
+	RECORD_URGENT_MARK = 5, /* the same, among urgent messages */
+	RECORD_DETOUR = 6,      /* an urgent message, among calls */
+	RECORD_HELLO = 7,       /* by a new connection for urgent messages */
+	RECORD_UP = 8,          /* its answer */
+};
 
 struct record {
 	uint32_t kind;
@@ -51,7 +61,7 @@ struct record {
 _Static_assert(sizeof(struct record) <= offsetof(struct cmi_msg, size),
 	       "a record's head replaces the link");
 
-/** What follows waits until the receiver has so many urgent messages. */
+/** Of a mark: what follows waits until the receiver has so many urgent messages. */
 struct mark_record {
 	struct record head;
 	int32_t src_pe;
@@ -77,8 +87,7 @@ static size_t segment_bytes(const struct ucx_ep *e)
 	return e->tcp ? SEGMENT_BYTES : FAST_SEGMENT_BYTES;
 }
 
-/** Send the records after the head of `m`, which UCX owns from now on. */
-static void segment_send(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
+void ucx_batch_segment(struct ucx_ep *e, struct cmi_msg *m, size_t bytes)
 {
 	m->route = bytes; /* for ucx_pack.c: a segment has no other use for it */
 	ucx_am_send(e, AM_BATCH, m, m + 1, bytes);
@@ -90,7 +99,7 @@ void ucx_batch_send(struct ucx_ep *e)
 
 	e->segment = NULL;
 	if (m)
-		segment_send(e, m, e->used);
+		ucx_batch_segment(e, m, e->used);
 }
 
 /** Space for a record after those that wait. NULL: nothing waits, and the caller sends now, by
@@ -130,29 +139,63 @@ static void send_if_late(struct ucx_ep *e)
 		ucx_batch_send(e);
 }
 
-bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m, bool urgent)
+static void message_copy(struct ucx_ep *e, void *r, struct cmi_msg *m)
 {
 	const struct cmi_pe *w = &e->w->base;
-	struct record *r = record_add(e, urgent ? RECORD_URGENT : RECORD_MESSAGE, m->size);
 
-	if (!r)
-		return false;
 	memcpy((char *)r + offsetof(struct cmi_msg, size), &m->size,
 	       m->size - offsetof(struct cmi_msg, size));
 	w->m->client.msg_free(w->owner, m);
 	send_if_late(e);
+}
+
+bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m, bool urgent)
+{
+	void *r = record_add(e, urgent ? RECORD_URGENT : RECORD_MESSAGE, m->size);
+
+	if (!r)
+		return false;
+	message_copy(e, r, m);
 	return true;
 }
 
-/* It goes with what follows. So if it is the first of the pass, it opens a segment. */
-void ucx_batch_mark(struct ucx_ep *e, uint32_t n_urgent)
+/** If it is the first of the pass, it opens a segment. */
+static void *record_always(struct ucx_ep *e, enum record_kind kind, size_t bytes)
 {
-	struct mark_record *r = record_add(e, RECORD_MARK, sizeof *r);
+	void *r = record_add(e, kind, bytes);
 
-	if (!r)
-		r = record_add(e, RECORD_MARK, sizeof *r);
+	return r ? r : record_add(e, kind, bytes);
+}
+
+static void mark_add(struct ucx_ep *e, enum record_kind kind, uint32_t n_urgent)
+{
+	struct mark_record *r = record_always(e, kind, sizeof *r);
+
 	r->src_pe = e->w->base.pe;
 	r->n_urgent = n_urgent;
+}
+
+void ucx_batch_mark(struct ucx_ep *e, uint32_t n_urgent)
+{
+	mark_add(e, e->stream == UCX_URGENT ? RECORD_URGENT_MARK : RECORD_MARK, n_urgent);
+}
+
+void ucx_batch_hello(struct ucx_ep *e)
+{
+	mark_add(e, RECORD_HELLO, 0);
+}
+
+void ucx_batch_up(struct ucx_ep *e)
+{
+	mark_add(e, RECORD_UP, 0);
+}
+
+bool ucx_batch_detour(struct ucx_ep *e, struct cmi_msg *m)
+{
+	if (m->size > RECORD_MOST)
+		return false;
+	message_copy(e, record_always(e, RECORD_DETOUR, m->size), m);
+	return true;
 }
 
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src, size_t bytes)
@@ -178,7 +221,7 @@ void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, cons
 	*r = (struct record){ RECORD_PUT, (uint32_t)(PUT_HEAD + bytes) };
 	memcpy(r + 1, wire, sizeof *wire);
 	memcpy((char *)r + PUT_HEAD, src, bytes);
-	segment_send(e, m, PUT_HEAD + bytes);
+	ucx_batch_segment(e, m, PUT_HEAD + bytes);
 }
 
 uint64_t ucx_batch_pass(struct cmi_pe *base)
@@ -196,6 +239,8 @@ uint64_t ucx_batch_pass(struct cmi_pe *base)
 		if (e->segment && now - e->since_ns > longest)
 			longest = now - e->since_ns;
 		ucx_batch_send(e);
+		if (e->tcp)
+			ucx_tail_later(e, now);
 	}
 	return longest;
 }
@@ -211,7 +256,7 @@ static _Noreturn void segment_damaged(const struct ucx_pe *w)
 		w->base.m->job.node, w->base.pe);
 }
 
-static void message_record(struct ucx_pe *w, const char *at, size_t bytes, bool urgent)
+static void message_record(struct ucx_pe *w, const char *at, size_t bytes, uint32_t kind)
 {
 	struct cmi_msg head, *m;
 
@@ -223,13 +268,15 @@ static void message_record(struct ucx_pe *w, const char *at, size_t bytes, bool 
 		segment_damaged(w);
 	m = w->base.m->client.msg_alloc(w->base.owner, bytes);
 	msg_local_fill(m, at, bytes);
-	if (urgent)
+	if (kind == RECORD_URGENT)
 		ucx_urgent_deliver(w, head.src_pe, m);
+	else if (kind == RECORD_DETOUR)
+		ucx_detour_deliver(w, head.src_pe, m);
 	else
 		ucx_message_deliver(w, head.src_pe, m);
 }
 
-static void mark_record(struct ucx_pe *w, const char *at, size_t bytes)
+static void mark_record(struct ucx_pe *w, const char *at, size_t bytes, uint32_t kind)
 {
 	struct mark_record r;
 
@@ -237,7 +284,13 @@ static void mark_record(struct ucx_pe *w, const char *at, size_t bytes)
 		segment_damaged(w);
 	memcpy(&r, at, sizeof r);
 	ucx_check_source(w, r.src_pe);
-	ucx_mark_deliver(w, r.src_pe, r.n_urgent);
+	if (kind == RECORD_HELLO)
+		ucx_hello_came(w, r.src_pe);
+	else if (kind == RECORD_UP)
+		ucx_up_came(w, r.src_pe);
+	else
+		ucx_mark_deliver(w, r.src_pe, kind == RECORD_MARK ? UCX_CALLS : UCX_URGENT,
+				 r.n_urgent);
 }
 
 static void put_record(struct ucx_pe *w, const char *at, size_t bytes)
@@ -251,6 +304,28 @@ static void put_record(struct ucx_pe *w, const char *at, size_t bytes)
 	ucx_put_deliver(w, &wire, at + PUT_HEAD, bytes - PUT_HEAD);
 }
 
+static void record_arrived(struct ucx_pe *w, uint32_t kind, const char *at, size_t bytes)
+{
+	switch (kind) {
+	case RECORD_MESSAGE:
+	case RECORD_URGENT:
+	case RECORD_DETOUR:
+		message_record(w, at, bytes, kind);
+		return;
+	case RECORD_PUT:
+		put_record(w, at, bytes);
+		return;
+	case RECORD_MARK:
+	case RECORD_URGENT_MARK:
+	case RECORD_HELLO:
+	case RECORD_UP:
+		mark_record(w, at, bytes, kind);
+		return;
+	default:
+		segment_damaged(w);
+	}
+}
+
 void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes)
 {
 	struct record r;
@@ -261,14 +336,7 @@ void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes)
 		memcpy(&r, (const char *)data + at, sizeof r);
 		if (r.bytes < sizeof r || padded(r.bytes) > bytes - at)
 			segment_damaged(w);
-		if (r.kind == RECORD_MESSAGE || r.kind == RECORD_URGENT)
-			message_record(w, (const char *)data + at, r.bytes, r.kind == RECORD_URGENT);
-		else if (r.kind == RECORD_MARK)
-			mark_record(w, (const char *)data + at, r.bytes);
-		else if (r.kind == RECORD_PUT)
-			put_record(w, (const char *)data + at, r.bytes);
-		else
-			segment_damaged(w);
+		record_arrived(w, r.kind, (const char *)data + at, r.bytes);
 	}
 }
 

@@ -98,6 +98,7 @@ void ucx_cut_send(struct ucx_ep *e, struct cmi_msg *m, bool urgent)
 {
 	struct cut *c = cmi_alloc_zero(1, sizeof *c, "a large message");
 
+	e->large = true;
 	c->e = e;
 	c->m = m;
 	c->wire = (struct cut_wire){ .bytes = m->size, .src_pe = e->w->base.pe,

@@ -6,6 +6,8 @@
  *   ucx_am.c  messages and puts by active message, both directions
  *   ucx_cut.c large messages in pieces, over tcp
  *   ucx_batch.c  many small ones in one active message
+ *   ucx_up.c     urgent messages go among the calls until their own connection is there
+ *   ucx_tail.c   a packet behind the last one, by which TCP notices losses
  *   ucx_frame.c  what leaves through the filters of CK_WIRE, and comes through them
  *   ucx_pack.c   datatypes by which UCX copies what is small, over tcp
  *   ucx_mem.c chunks, keys, attached memory
@@ -56,6 +58,8 @@ struct ucx_ep {
 			    * been told of */
 	bool rma; /* one of its lanes has RMA */
 	bool tcp; /* each send is a system call */
+	bool large;      /* a message in pieces has been sent */
+	bool up, in_use; /* ucx_up.c's, of UCX_URGENT: the receiver hears it; messages go by it */
 	ucp_ep_h ep;
 	/* ucx_batch.c's, of an endpoint over tcp: */
 	bool open;               /* something was sent since the last pass */
@@ -63,6 +67,10 @@ struct ucx_ep {
 	struct cmi_msg *segment; /* what waits; ours until it is sent. NULL: nothing */
 	size_t used;             /* bytes of its records */
 	uint64_t since_ns;       /* when its first record came */
+	/* ucx_tail.c's: */
+	bool tail;               /* it will send one */
+	struct ucx_ep *next_tail;
+	uint64_t tail_ns;        /* then, unless it sends something before */
 	/* ucx_put.c's: puts whose bodies are written, linked by cmi_op.next */
 	struct cmi_op *covered;  /* the flush under way covers them; NULL: there is none */
 	struct cmi_op *later;    /* those that have come since it began, the last one first */
@@ -92,11 +100,15 @@ struct ucx_pe {
 	struct ucx_ep **ep;      /* [n_pes * UCX_STREAMS], NULL until first use; itself NULL until then */
 	struct ucx_remote *remotes;
 	struct ucx_ep *open;     /* those used since the last pass; a list */
+	struct ucx_ep *tails;    /* those that will send one */
+	uint64_t tail_ns;        /* when the first of them will, or earlier */
 	size_t n_late;           /* arrivals kept back, of all sources together */
 	struct late_queue *late; /* [n_pes * UCX_STREAMS], NULL until one arrival is late */
 	uint64_t random;         /* CK_RANDOM_DELAY: each stream is late by itself; 0: none is */
 	struct put_pieces *pieces; /* [n_pes], NULL until the first piece of a put */
 	struct cut_arriving *cuts; /* [2 * n_pes]: calls, urgent; NULL until the first piece of one */
+	bool *hellos;            /* [n_pes]: UPs that are owed; NULL until the first HELLO */
+	int n_hellos;            /* 0: none is */
 	uint32_t *urgent;        /* [n_pes]: urgent messages that have come; NULL until the first one */
 	struct windows windows;
 	int came, until_windows; /* large arrivals since the last call of windows_turn, and until the
@@ -186,8 +198,10 @@ void ucx_message_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 void ucx_urgent_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
 /** With CK_RANDOM_DELAY: deliver some of what waits. */
 void ucx_late_poll(struct ucx_pe *w);
-/** What follows from this source waits until so many urgent ones have come. */
-void ucx_mark_deliver(struct ucx_pe *w, int src_pe, uint32_t n_urgent);
+/** The same for an urgent one that came among the calls. */
+void ucx_detour_deliver(struct ucx_pe *w, int src_pe, struct cmi_msg *m);
+/** What follows from this source in `stream` waits until so many urgent ones have come. */
+void ucx_mark_deliver(struct ucx_pe *w, int src_pe, enum ucx_stream stream, uint32_t n_urgent);
 void ucx_put_deliver(struct ucx_pe *w, const struct cmi_put_wire *wire, const void *data,
 		     size_t bytes);
 
@@ -212,12 +226,20 @@ void ucx_packs_close(struct ucx *u);
 bool ucx_batch_message(struct ucx_ep *e, struct cmi_msg *m, bool urgent);
 /** Tell the receiver how many urgent messages come before what follows. */
 void ucx_batch_mark(struct ucx_ep *e, uint32_t n_urgent);
+/** Greet the receiver by a new connection. */
+void ucx_batch_hello(struct ucx_ep *e);
+/** Answer that. */
+void ucx_batch_up(struct ucx_ep *e);
+/** Append an urgent message to the calls. False: it is too large. */
+bool ucx_batch_detour(struct ucx_ep *e, struct cmi_msg *m);
 /** The same for a put. True: the data has been copied. */
 bool ucx_batch_put(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
 		   size_t bytes);
 /** Send a put, or a piece of one, now, in a segment of its own: from a copy of the data. */
 void ucx_batch_put_alone(struct ucx_ep *e, const struct cmi_put_wire *wire, const void *src,
 			 size_t bytes);
+/** Send `bytes` bytes of records after the head of `m`, which UCX owns from now on. */
+void ucx_batch_segment(struct ucx_ep *e, struct cmi_msg *m, size_t bytes);
 /** Send the batch for one PE, which may be empty. */
 void ucx_batch_send(struct ucx_ep *e);
 /** A pass of the scheduler has ended: send all batches. Returns the longest wait in one, in ns, and
@@ -227,6 +249,25 @@ uint64_t ucx_batch_pass(struct cmi_pe *w);
 void ucx_batch_records(struct ucx_pe *w, const void *data, size_t bytes);
 ucs_status_t ucx_batch_arrived(void *arg, const void *header, size_t header_len, void *data,
 			       size_t bytes, const ucp_am_recv_param_t *param);
+
+/* ucx_up.c */
+
+/** Send `m` among the calls while e is not there. False: it goes by e, from now on as all do. */
+bool ucx_detour(struct ucx_ep *e, struct cmi_msg *m);
+/** A HELLO, an UP of this source. */
+void ucx_hello_came(struct ucx_pe *w, int src_pe);
+void ucx_up_came(struct ucx_pe *w, int src_pe);
+/** Only while w->n_hellos is not 0. */
+void ucx_hellos_answer(struct ucx_pe *w);
+
+/* ucx_tail.c */
+
+/** Something has left at `now`. */
+void ucx_tail_later(struct ucx_ep *e, uint64_t now);
+/** For how long a sleep may last, in us; 0: nothing will be sent. */
+int64_t ucx_tails_us(const struct ucx_pe *w);
+/** Send what is due. Only while w->tails is not NULL. */
+void ucx_tails_look(struct ucx_pe *w);
 
 /* ucx_frame.c */
 

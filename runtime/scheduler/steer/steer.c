@@ -150,8 +150,9 @@ static void say_unknown(struct pe *pe, const struct csd_order *o)
 	static const struct { const char *word, *why; } lacks[] = {
 		{ "trace", "the job has no trace: start it with CK_TRACE=1" },
 		{ "balance", "the job measures no loads: start it with CK_LB" },
-		{ "set", "of variables only CK_LB, CK_LB_PERIOD and CK_LB_TOLERANCE (in a job with CK_LB) and "
-		  "CK_CHECKPOINT_WAIT can change while the job runs" },
+		{ "set", "of variables only CK_LB, CK_LB_PERIOD, CK_LB_TOLERANCE and CK_SYNC_MS (in a job "
+		  "with CK_LB), CK_CHECKPOINT_WAIT and how often CK_CHECKPOINT saves can change while the "
+		  "job runs" },
 		{ "checkpoint", "this library was built without checkpoints" },
 		{ "report", "this library was built without the watchdog" },
 	};

@@ -132,9 +132,10 @@ bool look_node(const struct look *l, int node, struct cmi_seen_node *s)
 {
 	const struct look_host *h = &l->now[l->host_of[node]];
 
-	if (h->at_ns)
-		memcpy(s, h->bytes + l->node_at[node], sizeof *s);
-	return h->at_ns;
+	if (!h->at_ns)
+		return false;
+	memcpy(s, h->bytes + l->node_at[node], sizeof *s);
+	return s->pid; /* 0: it shares no memory with the node that looked at its host */
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */
