@@ -40,14 +40,18 @@ static bool find_all(void)
 int ucx_load(int node)
 {
 	const bool there = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+	const bool theirs = getenv("UCX_HANDLE_ERRORS");
 	const char *why;
 	void *library;
 	stack_t stack;
 
-	/* UCX reads it when it is loaded. What it prints otherwise is our back-trace once more. */
+	/* UCX reads it when it is loaded, and the program has its own environment back. What it prints
+	 * otherwise is our back-trace once more. */
 	setenv("UCX_HANDLE_ERRORS", "none", 0);
 	sigaltstack(NULL, &stack);
 	library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+	if (!theirs)
+		unsetenv("UCX_HANDLE_ERRORS");
 	if (library && !there) {
 		fault_ucx_has_come();
 		sigaltstack(&stack, NULL);
