@@ -234,6 +234,7 @@ const struct csd_layer direct_layer = {
 	.refuse = direct_refuse,
 	.look = direct_look,
 	.held = direct_held,
+	.bytes_sent = direct_bytes_sent,
 	.nap = listen_when_idle,
 	.up = {
 		.poll = poll_all,

@@ -125,6 +125,9 @@ struct csd_layer {
 	/** PE 0: nothing will ever happen again. True: the layer has given up something of its own that
 	 * waited for the job to come to rest, so the job may go on. */
 	bool (*let_go)(struct pe *pe);
+	/** Add the bytes that the PE has sent to other nodes without a message: to those of this host, and
+	 * of others. Called some times a second while somebody looks (ckctl). */
+	void (*bytes_sent)(const struct pe *pe, uint64_t *near, uint64_t *far);
 	/** How much of what quiescence counts as under way waits on this PE for the program to act. */
 	uint64_t (*held)(struct pe *pe);
 	struct csd_upcalls up;

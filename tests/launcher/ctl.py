@@ -167,6 +167,15 @@ def halves():
 
 # ---- what is steered ---------------------------------------------------------------------------
 
+def puts():
+    """Puts take no messages, but their bytes are shown."""
+    for path in 'memory', 'rma':
+        with Job('-n', '2', BUILD + '/examples/stencil/stencil', '--mode', 'direct', '--no-verify', '--iters', '100000000',
+                 CK_DIRECT_PATH=path) as job:
+            seen = job.status().job()
+            fact(f'bytes of puts by {path}', float(seen['near_bytes_per_s']) > 1e6, seen)
+
+
 def words():
     # By itself the job would take no step: no imbalance of two PEs is beyond that.
     with tempfile.TemporaryDirectory() as folder, Job('-n', '2', *SYNCS, CK_LB='greedy', CK_LB_TOLERANCE='100',
@@ -321,7 +330,7 @@ def crossed():
         fact('a client of a job that is killed is told', waiting.communicate(timeout=LIMIT_S)[1].startswith('ckctl: '))
 
 
-TRIALS = [seen, halves, counts, words, alone, hostile, crossed]
+TRIALS = [seen, halves, counts, puts, words, alone, hostile, crossed]
 for trial in TRIALS:
     if trial.__name__ in sys.argv[2:] or len(sys.argv) == 2:
         trial()

@@ -85,6 +85,9 @@ struct direct_pe {
 	struct direct_channel *free_channels;
 	struct direct_sender *free_senders;
 
+	/* direct_bytes_sent: of ends that were destroyed */
+	uint64_t gone_near, gone_far;
+
 	/* direct_describe.c */
 	struct direct_look *looks;    /* [n_looks], by number */
 	uint32_t n_looks;

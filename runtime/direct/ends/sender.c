@@ -82,6 +82,35 @@ struct direct_id direct_id_of_sender(const struct direct_sender *s)
 	};
 }
 
+/* ---- bytes ------------------------------------------------------------------------- */
+
+static bool crosses(const struct direct_sender *s)
+{
+	return s->path == DIRECT_MEMORY || s->path == DIRECT_RMA || s->path == DIRECT_DEVICE_IPC;
+}
+
+static void add_bytes(const struct direct_sender *s, uint64_t *near, uint64_t *far)
+{
+	const struct cmi_job *job = s->pe->node->job;
+	const int node = crosses(s) ? job->node_of[s->receiver] : job->node;
+
+	if (node != job->node)
+		*(job->host_id[node] == job->host_id[job->node] ? near : far) +=
+			direct_hot(s)->iteration * s->bytes;
+}
+
+void direct_bytes_sent(const struct pe *pe, uint64_t *near, uint64_t *far)
+{
+	const struct direct_pe *d = direct_of(pe);
+
+	*near += d->gone_near;
+	*far += d->gone_far;
+	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
+		add_bytes(direct_sender_at(d, i), near, far);
+}
+
+/* ---- control ----------------------------------------------------------------------- */
+
 void direct_sender_say(struct pe *pe, const struct direct_sender *s, enum direct_control kind)
 {
 	struct direct_control_msg c = {
@@ -297,6 +326,7 @@ void direct_sender_destroy(struct pe *pe, const struct direct_handle *h)
 		pe->n_processed++; /* the put that waits will never be made */
 	free(s->held);
 	s->held = NULL;
+	add_bytes(s, &direct_of(pe)->gone_near, &direct_of(pe)->gone_far);
 	direct_hot(s)->generation++;
 	direct_hot(s)->not_plain = DIRECT_CHECK;
 	s->seal = 0;

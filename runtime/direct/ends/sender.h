@@ -108,6 +108,8 @@ static inline struct direct_sender_hot *direct_hot(const struct direct_sender *s
 }
 
 struct direct_id direct_id_of_sender(const struct direct_sender *s);
+/** csd_layer.bytes_sent: of all puts by memory or RMA. Those by message are the messages'. */
+void direct_bytes_sent(const struct pe *pe, uint64_t *near, uint64_t *far);
 
 /** A record for a new sending end; no put has gone through it. */
 struct direct_sender *direct_sender_new(struct pe *pe);

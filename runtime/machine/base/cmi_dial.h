@@ -38,7 +38,7 @@ struct cmi_dial {
 	_Atomic uint64_t idle_at_ns; /* idle, it has last been here; if that is long ago and it does not
 				      * sleep, it has been in a handler since then */
 	_Atomic uint64_t sent, handled;   /* messages and puts of the program */
-	_Atomic uint64_t near, far;  /* bytes of messages to other nodes of this host, and of others */
+	_Atomic uint64_t near, far;  /* bytes to other nodes of this host, and of others */
 };
 _Static_assert(sizeof(struct cmi_dial) == 192, "all nodes of a host agree");
 

@@ -64,6 +64,9 @@ static void show(struct pe *pe, uint64_t now)
 
 	pe->dialled.shown_ns = now;
 	flow_bytes_sent(pe, &near, &far);
+	for (int i = 0; i < pe->n_layers; i++)
+		if (pe->node->layers[i]->bytes_sent)
+			pe->node->layers[i]->bytes_sent(pe, &near, &far);
 	set(&d->near, near);
 	set(&d->far, far);
 	set(&d->sent, pe->n_created);
