@@ -31,7 +31,7 @@ NOT_OPENED = (r'^chard: node \d PE \d received from PE \d \(node \d on h\d\) wha
               r'expected: its seal does not open: .*; see who can reach the network between these hosts$')
 # Which of them comes depends on what the bit was: our own head, a number of UCX's that makes it give up, or one that makes it
 # wait for what never comes, or leave the connection.
-OURS = (r'^chard: (node \d PE \d received |PE \d \(node \d\): UCX gave up |node \d PE \d: lost the connection '
+OURS = (r'^chard: (node \d PE \d received |PE \d \(node \d\): UCX gave up |node \d PE \d: lost the connection |node \d PE \d: cannot reach '
         r'|node \d on h\d: of the frames that node \d on h\d sent, )')
 
 

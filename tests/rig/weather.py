@@ -41,7 +41,7 @@ MESS = {'order': {}, 'mess': {'dup': 0.05, 'reorder': 0.1, 'jitter': 5}, 'flips'
 WAYS = ('both', 'in', 'out')
 WIRES = ('plain', 'lz4', 'zstd', 'seal', 'zstd,seal')         # CK_WIRE
 GAVE_UP = (r'^chard: node \d+ (on h\d: no sign of life from node \d+ on h\d'
-           r'|PE \d+: lost the connection to PE \d+ \(node \d+ on h\d\))')
+           r'|PE \d+: (?:lost the connection to|cannot reach) PE \d+ \(node \d+ on h\d\))')
 
 
 class Weather:

@@ -95,7 +95,7 @@ static const char *advice(ucs_status_t status)
 {
 	if (status == UCS_ERR_SHMEM_SEGMENT)
 		return " (containers of their own? leave shared memory out of UCX_TLS: ^sm)";
-	if (status == UCS_ERR_UNREACHABLE)
+	if (status == UCS_ERR_UNREACHABLE || status == UCS_ERR_ENDPOINT_TIMEOUT)
 		return " (by a device that leads elsewhere? name those that lead there in UCX_NET_DEVICES)";
 	return "";
 }
@@ -120,7 +120,10 @@ static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 	struct ucx_ep *e = arg;
 
 	(void)ep;
-	ucx_failed(e->w, e->pe, "lost the connection to", status);
+	/* A connection is made while messages wait for it already (UCX_TCP_CONN_NB), so that may be one
+	 * that was never there. */
+	ucx_failed(e->w, e->pe,
+		   status == UCS_ERR_ENDPOINT_TIMEOUT ? "cannot reach" : "lost the connection to", status);
 }
 
 static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)
