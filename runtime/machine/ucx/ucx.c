@@ -298,7 +298,7 @@ static int ucx_progress(struct cmi_pe *base)
 	if (w->tails)
 		ucx_tails_look(w);
 	n = (int)ucp_worker_progress(w->worker);
-	if (__builtin_expect(w->n_hellos > 0, 0))
+	if (__builtin_expect(w->n_hellos > 0 && !w->ends, 0))
 		ucx_hellos_answer(w);
 	if (n == 0 && base->filter)
 		base->m->filters_room->idle(base);
@@ -336,7 +336,7 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 	base->nap_us = ucx_tails_us(w);
 	/* UCX's own thread watches transports without endpoints, and can lose a wake-up (1 start of a job
 	 * of 2 nodes in 13 hung). So make an endpoint before the first sleep. */
-	if (!w->ep)
+	if (!w->ep && !w->ends)
 		ucx_ep_open(w, j->first_pe[(j->node + 1) % j->n_nodes], UCX_CALLS);
 	/* BUSY: events have come since the last progress. After any other failure a sleep might not end
 	 * either. In both cases progress again. */
@@ -345,14 +345,24 @@ static bool ucx_arm(struct cmi_pe *base, int *fd_p)
 
 /* ---- closing ----------------------------------------------------------------------- */
 
+/* A PE flushes twice at its end. Until the first time is over everybody polls, so all connections
+ * come about. At the second one others may have left, and a connection that was made in between
+ * would never be there: to answer a HELLO or to sleep none is made, and for one that was needed (a
+ * credit) the wait is bounded. */
 static void ucx_flush(struct cmi_pe *base)
 {
 	const ucp_request_param_t param = {.op_attr_mask = 0};
 	struct ucx_pe *w = ucx_pe(base);
+	const bool last = w->ends;
 	ucs_status_ptr_t request;
 
+	w->ends = true;
 	ucx_batch_pass(base);
 	request = ucp_worker_flush_nbx(w->worker, &param);
+	if (last) {
+		ucx_await(w, request);
+		return;
+	}
 	if (!UCS_PTR_IS_PTR(request))
 		return;
 	while (ucp_request_check_status(request) == UCS_INPROGRESS)

@@ -109,6 +109,7 @@ struct ucx_pe {
 	struct cut_arriving *cuts; /* [2 * n_pes]: calls, urgent; NULL until the first piece of one */
 	bool *hellos;            /* [n_pes]: UPs that are owed; NULL until the first HELLO */
 	int n_hellos;            /* 0: none is */
+	bool ends;               /* the loop has ended: no connection is made any more */
 	uint32_t *urgent;        /* [n_pes]: urgent messages that have come; NULL until the first one */
 	struct windows windows;
 	int came, until_windows; /* large arrivals since the last call of windows_turn, and until the
