@@ -80,6 +80,9 @@ static void msg_arrived(struct pe *pe, int handler, const uint8_t *data, size_t 
 	if (handler < pe->node->n_handlers)
 		arrival_seal(pe, m); /* as its sender would, or nothing of it would be looked at */
 	if (would_jump(pe, handler)) {
+		/* As marked_arrived does, whose check of a priority comes before all others. */
+		if ((m->flags & CMI_F_WIDE) && !csd_wide_fits(m))
+			csd_misfit(pe, m, "it has a priority that does not lie within it");
 		csd_check(pe, m);
 		csd_msg_free(pe, m);
 	} else {
