@@ -99,7 +99,7 @@ INCLUDES = {
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
     'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h', 'examples/stencil/device_kernels.h'],
-    'tests/programs*': ['tests/device/order_*.h', 'ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h',
+    'tests/programs*': ['tests/device/order_*.h', 'ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h', 'tests/programs/device_driver.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],

@@ -14,10 +14,9 @@
  */
 #include "check.h"
 
-#include <dlfcn.h>
-
 #include "ckdevice.h"
 #include "device.decl.h"
+#include "device_driver.h"
 
 enum {
 	PUT, STREAM, ALL, DONE, REBIND, AHEAD, QUIET, FENCE,
@@ -53,32 +52,12 @@ static unsigned char byte_of(int e, int round, int i)
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-/* The program has the driver's library already, from its first device channel on. */
-static void *driver_call(const char *call)
-{
-	const char *name = getenv("CK_DEVICE");
-	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-
-	CHECK(library && dlsym(library, call));
-	return dlsym(library, call);
-}
-
-static void *new_stream(void)
-{
-	int (*create)(void **stream_p, unsigned flags, int priority);
-	void *stream;
-
-	*(void **)&create = driver_call("cuStreamCreateWithPriority");
-	CHECK(create(&stream, 1, 0) == 0);
-	return stream;
-}
-
 /* The words that it stores are the runtime's: it must be idle when the job ends. */
 static void finish(void *stream)
 {
 	int (*query)(void *);
 
-	*(void **)&query = driver_call("cuStreamQuery");
+	driver_call("cuStreamQuery", &query);
 	while (query(stream))
 		;
 }
@@ -267,7 +246,7 @@ void Cell_on_new(Cell *self)
 	self->turn = device_memory();
 	self->across = device_memory();
 	self->more = device_memory();
-	self->stream = new_stream();
+	self->stream = driver_stream(0);
 	self->in[UP] = CkDirect_createHandleDevice(self->up, (size_t)bytes, up_came, self);
 	self->in[ACROSS] = CkDirect_createHandleDevice(self->across, (size_t)bytes, across_came, self);
 	self->in[DOWN] = CkDirect_createHandleSeq(self->host_in, (size_t)bytes, down_came, self);

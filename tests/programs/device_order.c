@@ -9,11 +9,10 @@
  */
 #include "check.h"
 
-#include <dlfcn.h>
-
 #include "../device/order_kernels.h"
 #include "../device/order_ptx.h"
 #include "ckdevice.h"
+#include "device_driver.h"
 #include "device_order.decl.h"
 
 enum { CHANNELS = 8, THREADS = 256, BLOCKS_MOST = 128 };
@@ -53,34 +52,18 @@ static size_t bytes_of(int channel)
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-static void driver_call(const char *call, void *call_p)
-{
-	const char *name = getenv("CK_DEVICE");
-	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-
-	CHECK(library && dlsym(library, call));
-	*(void **)call_p = dlsym(library, call);
-}
-
 static void open_driver(Side *self)
 {
-	int (*load)(void **module_p, const void *text);
-	int (*function)(void **function_p, void *module, const char *name);
-	int (*stream)(void **stream_p, unsigned flags, int priority);
-	void *module;
+	void *module = driver_module(order_ptx);
 
-	driver_call("cuModuleLoadData", &load);
-	driver_call("cuModuleGetFunction", &function);
-	driver_call("cuStreamCreateWithPriority", &stream);
 	driver_call("cuLaunchKernel", &self->launch);
 	driver_call("cuStreamQuery", &self->query);
 	driver_call("cuMemcpyDtoHAsync_v2", &self->to_host);
 	driver_call("cuMemcpyHtoDAsync_v2", &self->from_host);
-	CHECK(load(&module, order_ptx) == 0);
-	CHECK(function(&self->fill, module, "order_fill") == 0);
-	CHECK(function(&self->check, module, "order_check") == 0);
-	CHECK(stream(&self->puts, 1, 0) == 0);
-	CHECK(stream(&self->checks, 1, 0) == 0);
+	self->fill = driver_kernel(module, "order_fill");
+	self->check = driver_kernel(module, "order_check");
+	self->puts = driver_stream(0);
+	self->checks = driver_stream(0);
 }
 
 static void finish(const Side *self)

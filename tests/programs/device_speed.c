@@ -8,13 +8,13 @@
  */
 #include "check.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "../device/order_kernels.h"
 #include "../device/order_ptx.h"
 #include "ckdevice.h"
+#include "device_driver.h"
 #include "device_speed.decl.h"
 
 enum { SIZES = 4, MANY = 16, HOPS = 60, REPEATS_MOST = 1000 };
@@ -47,15 +47,6 @@ static const size_t sizes[SIZES] = { 8, 64 * 1024, 1024 * 1024, 64 * 1024 * 1024
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-static void driver_call(const char *call, void *call_p)
-{
-	const char *name = getenv("CK_DEVICE");
-	void *library = dlopen(name ? name : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-
-	CHECK(library && dlsym(library, call));
-	*(void **)call_p = dlsym(library, call);
-}
-
 static void open_word(Main *self)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -73,23 +64,14 @@ static void open_word(Main *self)
 
 static void open_driver(Main *self)
 {
-	int (*load)(void **module_p, const void *text);
-	int (*function)(void **function_p, void *module, const char *name);
-	int (*stream)(void **stream_p, unsigned flags, int priority);
-	void *module;
-
-	driver_call("cuModuleLoadData", &load);
-	driver_call("cuModuleGetFunction", &function);
-	driver_call("cuStreamCreateWithPriority", &stream);
 	driver_call("cuLaunchKernel", &self->launch);
 	driver_call("cuStreamQuery", &self->query);
 	driver_call("cuStreamWriteValue64_v2", &self->write);
 	driver_call("cuStreamWaitValue64_v2", &self->wait);
 	driver_call("cuMemcpyDtoDAsync_v2", &self->copy);
-	CHECK(load(&module, order_ptx) == 0);
-	CHECK(function(&self->kernel, module, "order_fill") == 0);
-	CHECK(stream(&self->stream, 1, -5) == 0);
-	CHECK(stream(&self->other, 1, -5) == 0);
+	self->kernel = driver_kernel(driver_module(order_ptx), "order_fill");
+	self->stream = driver_stream(-5);
+	self->other = driver_stream(-5);
 	open_word(self);
 }
 
