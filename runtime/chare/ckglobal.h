@@ -157,7 +157,8 @@ void CkPut(CkGlobal to, const void *src, size_t bytes);
 void CkStore(CkGlobal to, const void *src, size_t bytes);
 
 /** All gets, puts and split-phase atomics of this thread before have ended; outside threads: of
- * this chare. */
+ * this chare. A thread that returns waits for its own by itself, and its chare stays where it is;
+ * but if one uses the thread's stack, call CkSync before: otherwise the job ends with a line. */
 void CkSync(void);
 void CkSyncThen(CkCallback cb);
 

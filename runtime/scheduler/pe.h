@@ -425,9 +425,14 @@ bool csd_queue_has(const struct pe *pe, csd_msg_test test, const void *arg);
 void csd_each_thread(struct pe *pe,
 		     void (*fn)(struct pe *pe, const uint64_t running[CSD_RUNNING_WORDS], void *arg), void *arg);
 
-/** The thread has begun something that writes to its stack (n 1), which ends later (n -1). If the
- * thread ends before, so does the job, with a line. */
-void csd_thread_owes(struct csd_thread *t, int n);
+/** The thread has begun something that uses that memory and ends later; all of it has ended. */
+void csd_thread_owes(struct csd_thread *t, const void *memory);
+void csd_thread_paid(struct csd_thread *t);
+/** The running thread is about to end: wait until all that it has begun has ended. Ends the job if
+ * that uses its stack, as the frame is gone. */
+void csd_thread_settle(struct pe *pe);
+/** Whether it waits so. */
+bool csd_thread_settles(struct csd_thread *t);
 
 /** For a report: the state of a suspended thread of this PE. The caller reports what it waits
  * for. */

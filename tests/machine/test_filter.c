@@ -897,9 +897,12 @@ static void frames_are_told_once_all_have_polled(void **state)
 
 static void frames_that_do_not_come_are_noticed(void **state)
 {
-	struct traffic_due d = { .told = 0 };
+	struct traffic_due d = { .told = 0 }, first = { .told = 2 };
 
 	(void)state;
+	/* The first word from there may tell of frames that are on their way. */
+	assert_int_equal(traffic_due_ns(&first, 0, 10 * S, 10 * S), 0);
+	assert_int_equal(traffic_due_ns(&first, 0, 13 * S, 13 * S), 3 * S);
 	assert_int_equal(traffic_due_ns(&d, 0, 10 * S, 10 * S), 0); /* none is due */
 	d.told = 3;
 	assert_int_equal(traffic_due_ns(&d, 1, 11 * S, 11 * S), 0); /* one came */

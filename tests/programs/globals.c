@@ -11,7 +11,8 @@
  *	           store for the next ones
  *	stores     CkStoreSync of a neighbour's bytes
  *	pieces     up to 2 MB at once, byte by byte
- *	rovers     elements whose gets go into themselves, and that move while these are under way
+ *	rovers     elements whose gets go into themselves, and that move while these are under way;
+ *	           some begin them in threads that do not wait
  *
  * `globals [seed [rounds]]`.
  */
@@ -392,16 +393,20 @@ void Rover_on_step(Rover *self)
 		CkMigrateMe(self, (int)below(&self->random, (uint64_t)CkNumPes()));
 }
 
+void Rover_on_stepThreaded(Rover *self) { Rover_on_step(self); }
+
 void Rover_on_synced(Rover *self)
 {
 	for (int i = 0; i < self->n; i++)
 		CHECK(self->got[i] == check_mix(self->at[i]));
 	if (self->left % 2)
 		CHECK(self->marked == self->mark++);
-	if (--self->left)
-		Rover_on_step(self);
-	else
+	if (!--self->left)
 		CkContributeBarrier(self, Main_cb_done(mainProxy));
+	else if (below(&self->random, 3) == 0)
+		Rover_stepThreaded(Rover_at(rovers, Rover_thisIndex(self)));
+	else
+		Rover_on_step(self);
 }
 
 /* ---- main ------------------------------------------------------------------------------------ */

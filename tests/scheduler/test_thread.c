@@ -410,6 +410,49 @@ static void each_thread_has_its_own_variables(void **state)
 	}
 }
 
+/* ---- what outlasts a thread --------------------------------------------------------------- */
+
+static int elsewhere;
+
+static void pays(void *thread)
+{
+	note('3');
+	csd_thread_paid(thread);
+	note('4');
+}
+
+/* What it has begun a second time does not count any more. */
+static void owes(void *arg)
+{
+	int here = 0;
+
+	csd_thread_owes(CthSelf(), &here);
+	csd_thread_paid(CthSelf());
+	csd_thread_owes(CthSelf(), &elsewhere);
+	note('1');
+	CthAwaken(CthCreate(pays, CthSelf(), 0));
+	csd_thread_settle(csd_self());
+	note('5');
+	csd_exit(csd_self(), *(int *)arg);
+}
+
+static void start_owing(void *arg)
+{
+	static int code = 4;
+
+	(void)arg;
+	CthResume(CthCreate(owes, &code, 0));
+	note('2');
+}
+
+static void a_thread_ends_when_what_it_began_has_ended(void **state)
+{
+	(void)state;
+	memset(trace, 0, sizeof trace);
+	assert_int_equal(run(start_owing), 4);
+	assert_string_equal(trace, "12345");
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void waits_for_ever(void *arg)
@@ -443,6 +486,7 @@ int main(void)
 		cmocka_unit_test(many_threads_in_random_order),
 		cmocka_unit_test(a_crowd_leaves_little_memory),
 		cmocka_unit_test(each_thread_has_its_own_variables),
+		cmocka_unit_test(a_thread_ends_when_what_it_began_has_ended),
 		cmocka_unit_test(a_job_ends_while_threads_wait),
 	};
 

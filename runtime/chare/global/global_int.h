@@ -176,8 +176,9 @@ const char *spread_read(struct pe *pe, const struct image_name *name, const void
 
 /* ---- sets.c: who waits for which operations -------------------------------------------------- */
 
-/** One operation of the running thread or chare begins; returns the number of its set. */
-uint32_t set_open(struct pe *pe);
+/** One operation of the running thread or chare begins, which uses that memory of this PE; returns
+ * the number of its set. */
+uint32_t set_open(struct pe *pe, const void *memory);
 /** The same for an operation that the calling thread waits for by itself (set_wait). */
 uint32_t set_alone(struct pe *pe);
 /** n operations of the set have ended. */

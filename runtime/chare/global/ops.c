@@ -247,7 +247,7 @@ SLOWLY void get_slowly(struct pe *pe, void *dst, CkGlobal from, size_t bytes)
 	if (p)
 		shared_load(dst, p, bytes);
 	else
-		far_get(pe, whose, set_open(pe), dst, from, bytes);
+		far_get(pe, whose, set_open(pe, dst), dst, from, bytes);
 }
 
 void CkGet(void *dst, CkGlobal from, size_t bytes)
@@ -270,7 +270,7 @@ SLOWLY void put_slowly(struct pe *pe, CkGlobal to, const void *src, size_t bytes
 	if (p)
 		shared_store(p, src, bytes);
 	else
-		far_put(pe, whose, set_open(pe), to, src, bytes);
+		far_put(pe, whose, set_open(pe, src), to, src, bytes);
 }
 
 void CkPut(CkGlobal to, const void *src, size_t bytes)
@@ -340,7 +340,7 @@ SLOWLY void atomic_get_slowly(struct pe *pe, void *old, int what, CkGlobal g, si
 	if (p)
 		atomic_here(old, p, what, bytes, a, b);
 	else
-		far_atomic(pe, whose, set_open(pe), old, what, g, bytes, a, b);
+		far_atomic(pe, whose, set_open(pe, old), old, what, g, bytes, a, b);
 }
 
 void CkAtomicGet(void *old, int what, CkGlobal g, size_t bytes, uint64_t a, uint64_t b)

@@ -4,7 +4,8 @@
  * element, or of a single call that waits. A set exists while it counts any.
  *
  * An element does not move while its set exists (obj_hold), because the operations write into it.
- * For the same reason neither it nor a thread may end.
+ * For the same reason it may not end. A thread ends when they have ended, with its element held,
+ * unless they use its stack (csd_thread_settle).
  */
 #include "global_int.h"
 #include "../core/describe.h"
@@ -100,7 +101,7 @@ static uint32_t set_found(struct pe *pe, uint64_t key)
 	return all->last = (uint32_t)s->value;
 }
 
-uint32_t set_open(struct pe *pe)
+uint32_t set_open(struct pe *pe, const void *memory)
 {
 	struct ck_obj *obj;
 	const uint64_t key = caller(pe, &obj);
@@ -108,8 +109,9 @@ uint32_t set_open(struct pe *pe)
 
 	if (!no)
 		no = set_new(pe, key, obj);
-	if (!set_at(pe, no)->open++ && CthSelf())
-		csd_thread_owes(CthSelf(), 1);
+	set_at(pe, no)->open++;
+	if (CthSelf())
+		csd_thread_owes(CthSelf(), memory);
 	return no;
 }
 
@@ -147,7 +149,7 @@ static void set_over(struct pe *pe, uint32_t no)
 
 	set_forget(pe, no);
 	if (s.key && s.thread)
-		csd_thread_owes(s.thread, -1);
+		csd_thread_paid(s.thread);
 	if (s.over) {
 		*s.over = true;
 		CthAwaken(s.thread);
@@ -244,7 +246,7 @@ void sets_describe(struct pe *pe, struct csd_told *to)
 	for (uint32_t no = 1; all && no < all->all.n; no++) {
 		const struct set *s = set_at(pe, no);
 
-		if (s->open && (s->over || s->thens))
+		if (s->open && (s->over || s->thens || (s->thread && csd_thread_settles(s->thread))))
 			csd_tell(to, &(struct csd_wait){ .who = whose(s) }, "waits for %s (%s)",
 				 csd_plural(s->open, "global operation", "global operations").text,
 				 s->key ? "CkSync" : "a read, a write or an atomic");

@@ -379,7 +379,7 @@ static void part_on_thread(void *arg)
 	ck_of(pe)->now = (struct ck_running){ obj, NULL, (uint32_t)run->body->entry };
 	ck_of(pe)->body = (uint32_t)run->body->entry;
 	run->body->go(self_of(obj), run);
-	ck_of(pe)->now.obj = NULL;
+	thread_settle(pe, obj);
 	run_free(pe, run);
 	thread_ended(pe, obj);
 	if (--up->n_parts || !up->joins)

@@ -258,6 +258,9 @@ void holders_describe(struct pe *pe, struct csd_told *to);
 bool thread_start(struct pe *pe, struct ck_obj *obj, struct ck_env *env, bool shared);
 bool thread_is_counted(const struct ck_obj *obj);
 void thread_ended(struct pe *pe, struct ck_obj *obj);
+/** Before: its handler has returned, and gets and puts of it may be under way; see
+ * csd_thread_settle. */
+void thread_settle(struct pe *pe, struct ck_obj *obj);
 /** At the end of the job: drop the messages of threads that still wait. */
 void threads_drop(struct pe *pe);
 /** Describe those that refuse_extra does not, for a checkpoint. */

@@ -53,6 +53,13 @@ void thread_ended(struct pe *pe, struct ck_obj *obj)
 	extra_trim(pe, x);
 }
 
+void thread_settle(struct pe *pe, struct ck_obj *obj)
+{
+	ck_of(pe)->now.obj = obj;
+	csd_thread_settle(pe);
+	ck_of(pe)->now.obj = NULL;
+}
+
 static void thread_body(void *arg)
 {
 	const struct start s = *(const struct start *)arg;
@@ -62,6 +69,7 @@ static void thread_body(void *arg)
 
 	ck_of(s.pe)->shared = s.shared;
 	run_entry(s.pe, s.obj, s.env);
+	thread_settle(s.pe, s.obj);
 	ck_of(s.pe)->shared = false;
 	call_ended(s.pe, e, s.env, special, s.shared);
 	if (s.shared)

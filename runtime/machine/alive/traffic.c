@@ -80,7 +80,7 @@ uint64_t traffic_due_ns(struct traffic_due *d, uint32_t in, uint64_t quiet_ns, u
 {
 	const bool looked = quiet_ns + LOOKED_NS > now_ns, due = (int32_t)(d->told - in) > 0;
 
-	if (due && looked && in == d->came)
+	if (due && looked && in == d->came && d->since_ns)
 		return now_ns - d->since_ns;
 	d->came = in;
 	d->since_ns = now_ns;

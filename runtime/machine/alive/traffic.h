@@ -58,7 +58,7 @@ uint32_t traffic_told(struct traffic_sent *s, uint32_t out, uint64_t quiet_ns, u
 /** The receiver's. */
 struct traffic_due {
 	uint32_t told, came; /* the sender says; what had come at since_ns */
-	uint64_t since_ns;
+	uint64_t since_ns;   /* 0: not looked yet */
 };
 /** For how long frames have been due, and none has come although all PEs looked; 0: none is. */
 uint64_t traffic_due_ns(struct traffic_due *d, uint32_t in, uint64_t quiet_ns, uint64_t now_ns);

@@ -42,6 +42,7 @@ struct transfer {
 struct transfer jump_fcontext(void *to, void *data);
 void *make_fcontext(void *stack_top, size_t bytes, void (*fn)(struct transfer));
 
+enum thread_debt { OWES_NOTHING, OWES, OWES_STACK, SETTLES };
 enum thread_state { THREAD_NEW, THREAD_QUEUED, THREAD_RUNNING, THREAD_SUSPENDED, THREAD_ENDED };
 
 /** At the upper end of a thread's one mapping. The thread's private variables lie below it, and
@@ -63,7 +64,7 @@ struct csd_thread {
 	bool trimmed;                /* in a free list: only its upper end is kept */
 	bool told;                   /* a report has said what it waits for */
 	uint32_t n_private;          /* bytes of private variables */
-	int owes;                    /* csd_thread_owes */
+	uint8_t owes;                /* enum thread_debt, see csd_thread_owes */
 #if defined(__SANITIZE_ADDRESS__)
 	void *fake;                  /* its fake stack, while it does not run */
 	void *resumer_fake;
@@ -301,17 +302,56 @@ static void thread_main(struct transfer in)
 	t->resumer = in.from;
 	after_in(t, NULL);
 	t->fn(t->arg);
-	if (CSD_UNLIKELY(t->owes))
-		csd_abort(t->pe, "a thread ends while gets or puts of it are under way: call CkSync before");
+	csd_thread_settle(t->pe);
 	t->state = THREAD_ENDED;
 	switch_out(t, true);
 	__builtin_unreachable();
 }
 
-void csd_thread_owes(struct csd_thread *t, int n)
+/* ---- what outlasts a thread ------------------------------------------------------------------ */
+
+static bool is_on_stack(CthThread t, const void *p)
 {
-	t->owes += n;
+	return (uintptr_t)p - (uintptr_t)stack_low(t) < stack_bytes(t);
 }
+
+void csd_thread_owes(CthThread t, const void *memory)
+{
+	if (is_on_stack(t, memory))
+		t->owes = OWES_STACK;
+	else if (!t->owes)
+		t->owes = OWES;
+}
+
+/* Other code may have awakened it. */
+void csd_thread_paid(CthThread t)
+{
+	const bool waits = t->owes == SETTLES && t->state == THREAD_SUSPENDED;
+
+	t->owes = OWES_NOTHING;
+	if (waits)
+		CthAwaken(t);
+}
+
+bool csd_thread_settles(CthThread t)
+{
+	return t->owes == SETTLES;
+}
+
+void csd_thread_settle(struct pe *pe)
+{
+	CthThread t = pe->thread;
+
+	if (CSD_LIKELY(!t->owes))
+		return;
+	if (t->owes == OWES_STACK)
+		csd_abort(pe, "a thread ends while gets or puts use its stack: call CkSync before");
+	t->owes = SETTLES;
+	while (t->owes)
+		CthSuspend();
+}
+
+/* ---- watches --------------------------------------------------------------------------------- */
 
 /* In place of up.swap_running, where somebody watches. */
 static void swap_watched(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS])
