@@ -7,11 +7,12 @@
 The hosts are namespaces, and the cable is a program (link.c). Once the job is at work, it reads all that passes, and
 changes TCP segments and makes their sums right again, so that TCP takes them: one bit of what is sealed; one bit of
 what UCX reads by itself, before each frame or when a connection begins; or all of a segment by an earlier one of the same
-connection and length, which is a message that comes again, and one that does not come. The first ends the job with one line
-that names the PE whose frame does not open, so does the last. What UCX reads ends it with a line of ours, too: a frame that does not open, UCX that gave up, or frames that
-the heartbeats tell of and that do not come.
+connection and length, which is a message that comes again, and one that does not come. The first ends the job with one
+line that names the PE whose frame does not open, so does the last. What UCX reads ends it with a line of ours, too: a
+frame that does not open, UCX that gave up, or frames that the heartbeats tell of and that do not come.
 
-Without a seal the same bit goes by unseen or breaks something else, which one trial shows, so that the others show something.
+Or somebody speaks UCX's protocol from an address of the job: a connection that he has recorded is made once more. Without
+a seal its messages are heard, which one trial shows, so that the others show something.
 One line per trial, "ok" or "FAIL".
 """
 
@@ -24,6 +25,7 @@ import time
 
 sys.dont_write_bytecode = True
 import loss  # noqa: E402
+import recorder  # noqa: E402
 import rig  # noqa: E402
 from rig import require  # noqa: E402
 
@@ -95,9 +97,27 @@ def wireup_of_ucx_is_changed(hosts, options):
     ends_with_our_line(job, lambda: sum(way['forged'] for way in hosts.link_counts(2).values()))
 
 
+def played_again(hosts, options, **wire):
+    """A job of which somebody has recorded the first connection to host 2, and makes it once more."""
+    job = loss.Trial(hosts, options.build)
+    player = recorder.begin(hosts)
+    job.start('busy', '8', **wire)
+    job.ready()
+    require(recorder.wait_for(*player) > 0, 'nothing was played')
+    return job
+
+
+def connection_comes_again(hosts, options):
+    played_again(hosts, options, CK_WIRE='seal').lost(NOT_OPENED)
+
+
+def without_a_seal_it_is_heard(hosts, options):
+    played_again(hosts, options).ends()
+
+
 TRIALS = {function.__name__: function for function in (
     sealed_is_changed, changed_with_a_squeezer, sealed_comes_again, head_of_ucx_is_changed, length_of_ucx_is_changed,
-    wireup_of_ucx_is_changed)}
+    wireup_of_ucx_is_changed, connection_comes_again, without_a_seal_it_is_heard)}
 
 
 def work(folder, name, options):
