@@ -81,6 +81,17 @@ struct csd_order {
 void csd_answer(struct pe *pe, uint64_t id, bool ok, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/** A variable that may change while the job runs, for csd_obey_set. */
+struct csd_setting {
+	const char *name;                  /* with "="; NULL ends a table */
+	const char *(*set)(struct pe *pe, const char *text); /* NULL, or why not */
+};
+
+/** Obey "set NAME=VALUE" if the table has this name; the answer says that it holds from the next
+ * `from` on. False: it is another order. PE 0. */
+bool csd_obey_set(struct pe *pe, const struct csd_order *o, const struct csd_setting *settings,
+		  const char *from);
+
 /** A layer above. The starts are called in the order of the configuration's table, the stops in
  * reverse. Members may be NULL. */
 struct csd_layer {

@@ -37,7 +37,7 @@ import scratch
 from runner import left, running
 
 # How long a test may take: so many times as long as without a mutant, and some seconds.
-LIMIT_TIMES, LIMIT_MORE = 8, 15
+LIMIT_TIMES, LIMIT_MORE = 3, 15
 
 
 def parse_options():

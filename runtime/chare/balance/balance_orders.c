@@ -52,89 +52,67 @@ void order_step_over(struct pe *pe, const struct collection *c, double seconds)
 
 /* ---- set ------------------------------------------------------------------------------------- */
 
-static bool set_strategy(struct pe *pe, const char *name, const char **why)
+static const char *set_strategy(struct pe *pe, const char *name)
 {
 	struct balance_node *b = balance_of(pe->node);
 	const bool automatic = !strcmp(name, "auto");
 	const struct lb_strategy *st = lb_strategy_find(&b->strategies, automatic ? "greedy" : name);
 
-	*why = !b->name || pe->node->job->n_pes == 1 ? "the job measures no loads: start it with CK_LB" :
-	       !st ? "there is no such strategy" :
-	       st->missing && st->missing() ? st->missing() :
-	       st->wants & ~b->strategy->wants ? "the job does not measure what this strategy wants: "
-	       "start it with CK_LB" : NULL;
-	if (*why)
-		return false;
+	if (!b->name || pe->node->job->n_pes == 1)
+		return "the job measures no loads: start it with CK_LB";
+	if (!st)
+		return "there is no such strategy";
+	if (st->missing && st->missing())
+		return st->missing();
+	if (st->wants & ~b->strategy->wants)
+		return "the job does not measure what this strategy wants: start it with CK_LB";
 	b->strategy = st;
 	b->automatic = automatic;
 	b->always = !strcmp(name, "rotate") || !strcmp(name, "random");
-	return true;
+	return NULL;
 }
 
-static bool set_period(struct pe *pe, const char *text, const char **why)
+static const char *set_period(struct pe *pe, const char *text)
 {
 	char *end;
 	const long n = strtol(text, &end, 10);
 
-	*why = "it is a number of syncs";
 	if (end == text || *end || n < 1 || n > 1000000000)
-		return false;
+		return "it is a number of syncs";
 	balance_of(pe->node)->period = (uint64_t)n;
-	return true;
+	return NULL;
 }
 
-static bool set_tolerance(struct pe *pe, const char *text, const char **why)
+static const char *set_tolerance(struct pe *pe, const char *text)
 {
 	char *end;
 	const double x = cmi_plain_double(text, &end);
 
-	*why = "it is a number from 0 to 100";
 	if (end == text || *end || !(x >= 0 && x <= 100))
-		return false;
+		return "it is a number from 0 to 100";
 	balance_of(pe->node)->tolerance = x;
-	return true;
+	return NULL;
 }
 
-static bool set_sync_ms(struct pe *pe, const char *text, const char **why)
+static const char *set_sync_ms(struct pe *pe, const char *text)
 {
 	char *end;
 	const long ms = strtol(text, &end, 10);
 
-	*why = "it is a number of milliseconds, at most 1000000";
 	if (end == text || *end || ms < 0 || ms > SYNC_MS_MOST)
-		return false;
+		return "it is a number of milliseconds, at most 1000000";
 	balance_of(pe->node)->sync_ms = ms;
-	return true;
-}
-
-static bool set(struct pe *pe, const struct csd_order *o)
-{
-	static const struct {
-		const char *name;
-		bool (*set)(struct pe *pe, const char *text, const char **why);
-	} variables[] = {
-		{ "CK_LB=", set_strategy }, { "CK_LB_PERIOD=", set_period },
-		{ "CK_LB_TOLERANCE=", set_tolerance }, { "CK_SYNC_MS=", set_sync_ms },
-	};
-	const char *why;
-
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-		const size_t n = strlen(variables[i].name);
-
-		if (strncmp(o->arguments, variables[i].name, n))
-			continue;
-		if (variables[i].set(pe, o->arguments + n, &why))
-			csd_answer(pe, o->id, true, "%s from the next sync on", o->arguments);
-		else
-			csd_answer(pe, o->id, false, "%s: %s", o->arguments, why);
-		return true;
-	}
-	return false;
+	return NULL;
 }
 
 bool balance_obey(struct pe *pe, const struct csd_order *o)
 {
+	static const struct csd_setting settings[] = {
+		{ "CK_LB=", set_strategy }, { "CK_LB_PERIOD=", set_period },
+		{ "CK_LB_TOLERANCE=", set_tolerance }, { "CK_SYNC_MS=", set_sync_ms }, { NULL, NULL },
+	};
+
 	if (!strcmp(o->word, "balance"))
 		return balance_now(pe, o);
-	return !strcmp(o->word, "set") && set(pe, o);
+	return csd_obey_set(pe, o, settings, "sync");
 }

@@ -36,49 +36,33 @@ void order_answer(struct pe *pe, const struct save_wish *w, int status)
 			   save_of(pe)->why : "the job has said why on its standard error");
 }
 
-static const char *set_wait(struct save_when *w, const char *text)
+static const char *set_wait(struct pe *pe, const char *text)
 {
 	char *end;
 	const long s = strtol(text, &end, 10);
 
 	if (end == text || *end || s < 1 || s > 1000000)
 		return "it is a number of seconds, from 1";
-	w->wait_s = s;
+	save_node_of(pe->node)->when.wait_s = s;
 	return NULL;
 }
 
-static const char *set_every(struct save_when *w, const char *text)
+static const char *set_every(struct pe *pe, const char *text)
 {
+	struct save_when *w = &save_node_of(pe->node)->when;
+
 	if (!w->where)
 		return "the job takes no checkpoints by itself: start it with CK_CHECKPOINT";
 	return when_set_every(w, text) ? NULL : "it is how often: 60s, 500ms, 10m or 1h";
 }
 
-static bool set(struct pe *pe, const struct csd_order *o)
-{
-	static const struct {
-		const char *name;
-		const char *(*set)(struct save_when *w, const char *text); /* NULL, or why not */
-	} variables[] = {
-		{ "CK_CHECKPOINT_WAIT=", set_wait }, { "CK_CHECKPOINT=", set_every },
-	};
-
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-		const size_t n = strlen(variables[i].name);
-		const char *why;
-
-		if (strncmp(o->arguments, variables[i].name, n))
-			continue;
-		why = variables[i].set(&save_node_of(pe->node)->when, o->arguments + n);
-		csd_answer(pe, o->id, !why, why ? "%s: %s" : "%s from the next checkpoint on", o->arguments, why);
-		return true;
-	}
-	return false;
-}
-
 bool save_obey(struct pe *pe, const struct csd_order *o)
 {
+	static const struct csd_setting settings[] = {
+		{ "CK_CHECKPOINT_WAIT=", set_wait }, { "CK_CHECKPOINT=", set_every }, { NULL, NULL },
+	};
+
 	if (!strcmp(o->word, "checkpoint"))
 		return checkpoint(pe, o);
-	return !strcmp(o->word, "set") && set(pe, o);
+	return csd_obey_set(pe, o, settings, "checkpoint");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.c: what a layer answers to an order from outside (steer/). */
+/* answer.c: orders from outside (steer/): what a layer answers, and variables that it sets. */
 #include "base.h"
 #include "../pe.h"
 #include "../../machine/base/cmi_alloc.h"
@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void csd_answer(struct pe *pe, uint64_t id, bool ok, const char *fmt, ...)
 {
@@ -21,4 +22,23 @@ void csd_answer(struct pe *pe, uint64_t id, bool ok, const char *fmt, ...)
 	va_end(args);
 	pe->node->answer(pe->node, id, ok, text);
 	free(text);
+}
+
+bool csd_obey_set(struct pe *pe, const struct csd_order *o, const struct csd_setting *settings,
+		  const char *from)
+{
+	const char *why;
+
+	if (strcmp(o->word, "set"))
+		return false;
+	while (settings->name && strncmp(o->arguments, settings->name, strlen(settings->name)))
+		settings++;
+	if (!settings->name)
+		return false;
+	why = settings->set(pe, o->arguments + strlen(settings->name));
+	if (why)
+		csd_answer(pe, o->id, false, "%s: %s", o->arguments, why);
+	else
+		csd_answer(pe, o->id, true, "%s from the next %s on", o->arguments, from);
+	return true;
 }
