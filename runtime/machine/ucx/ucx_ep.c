@@ -100,6 +100,24 @@ static const char *advice(ucs_status_t status)
 	return "";
 }
 
+/* The same words for a broken connection, whichever of our calls hears of it first. A connection is
+ * made while messages wait for it already (UCX_TCP_CONN_NB), so one that timed out may never have
+ * been there. */
+static const char *what_failed(const char *what, ucs_status_t status)
+{
+	switch (status) {
+	case UCS_ERR_ENDPOINT_TIMEOUT:
+	case UCS_ERR_UNREACHABLE:
+		return "cannot reach";
+	case UCS_ERR_CONNECTION_RESET:
+	case UCS_ERR_NOT_CONNECTED:
+	case UCS_ERR_CANCELED:
+		return "lost the connection to";
+	default:
+		return what;
+	}
+}
+
 void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 {
 	struct cmi *m = w->base.m;
@@ -112,7 +130,7 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 	 * consequence. If we are still here afterwards, we report it. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
-		    what, pe, node, host_name(m, node), ucs_status_string(status), advice(status));
+		    what_failed(what, status), pe, node, host_name(m, node), ucs_status_string(status), advice(status));
 }
 
 static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
@@ -120,10 +138,7 @@ static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 	struct ucx_ep *e = arg;
 
 	(void)ep;
-	/* A connection is made while messages wait for it already (UCX_TCP_CONN_NB), so that may be one
-	 * that was never there. */
-	ucx_failed(e->w, e->pe,
-		   status == UCS_ERR_ENDPOINT_TIMEOUT ? "cannot reach" : "lost the connection to", status);
+	ucx_failed(e->w, e->pe, "lost the connection to", status);
 }
 
 static ucs_status_t ep_create(struct ucx_ep *e, ucp_err_handling_mode_t mode)

@@ -209,7 +209,7 @@ static bool has_ended(const struct cmi *m, int pe, const struct cmi_key *key)
 static struct ucx_remote *remote_new(struct ucx_pe *w, int pe, const struct cmi_key *key)
 {
 	if (has_ended(w->base.m, pe, key))
-		ucx_failed(w, pe, "cannot attach memory of", UCS_ERR_CONNECTION_RESET);
+		ucx_failed(w, pe, "lost the connection to", UCS_ERR_CONNECTION_RESET);
 
 	struct ucx_remote *r = cmi_alloc_zero(1, sizeof *r, "attached memory");
 
