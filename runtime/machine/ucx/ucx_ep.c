@@ -130,7 +130,8 @@ void ucx_failed(struct ucx_pe *w, int pe, const char *what, ucs_status_t status)
 	 * consequence. If we are still here afterwards, we report it. */
 	usleep(LAUNCHER_US);
 	machine_die(m, "node %d PE %d: %s PE %d (node %d on %s): %s%s", m->job.node, w->base.pe,
-		    what_failed(what, status), pe, node, host_name(m, node), ucs_status_string(status), advice(status));
+		    what_failed(what, status), pe, node, host_name(m, node), ucs_status_string(status),
+		    advice(status));
 }
 
 static void ep_error(void *arg, ucp_ep_h ep, ucs_status_t status)
