@@ -268,7 +268,7 @@ def check_hosts(plain, folder, moved):
 def test_hosts(tmp):
     """Clocks of hosts: the times of some PEs are changed in their files, as if those were on hosts of their own."""
     folder, hour = f'{tmp}/hosts', 3600 * 10 ** 9
-    job(folder, (3, 1), TRACED, '700')
+    job(folder, (3, 1), TRACED, '300')
     plain, _ = convert(folder)
     messages = messages_of(plain, 1)
     n, start = len(messages), read_start(f'{folder}/pe1.trace')
@@ -292,12 +292,12 @@ def test_hosts(tmp):
 
 
 def three_hosts(tmp):
-    """Arrows that are lost. Beside four compilers a job lost 380 of its 8,500, as its round trips were slow, and by itself none;
-    so there are three tries."""
+    """Arrows that are lost. Beside four compilers a job twice as long lost 380 of its 8,500, as its round trips were slow,
+    and by itself none; so there are three tries."""
     hour = 3600 * 10 ** 9
     for attempt in range(3):
         folder = f'{tmp}/three{attempt}'
-        job(folder, (3, 1), TRACED, '700')
+        job(folder, (3, 1), TRACED, '300')
         plain, _ = convert(folder)
         n = len(messages_of(plain, 1))
         _, missing, _ = check_hosts(plain, folder, {1: (b'another1', lambda t: t + hour), 2: (b'another2', lambda t: t + 5 * hour)})
