@@ -29,8 +29,9 @@ for ci in accept/*.ci; do
 	module=$(basename "$ci" .ci)
 	driver "$tmp/$module.list" "$ci" >"$tmp/$module.c"
 	check "C: $module" $CC -std=c11 $strict -Wcast-qual $include -c "$tmp/$module.c" -o "$tmp/x.o"
+	# Code was made of it already.
 	check "C++: $module" $CXX -std=c++17 -x c++ -Wall -Wextra -Werror $include \
-		-c "$tmp/$module.c" -o "$tmp/x.o"
+		-fsyntax-only "$tmp/$module.c"
 done
 
 told
