@@ -19,6 +19,7 @@ typedef struct cu_node_ *cu_node;
 typedef struct cu_exec_ *cu_exec;
 typedef struct cu_module_ *cu_module;
 typedef struct cu_func_ *cu_func;
+typedef uint64_t cu_handle;           /* CUmemGenericAllocationHandle */
 
 /** CUipcMemHandle. */
 struct cu_ipc {
@@ -64,6 +65,29 @@ struct cu_memop_node {
 	uint32_t flags;
 };
 
+/** CUmemLocation. */
+struct cu_place {
+	uint32_t type;                /* CU_PLACE_DEVICE */
+	int id;                       /* CUdevice */
+};
+
+/** CUmemAllocationProp: what cuMemCreate was told. */
+struct cu_prop {
+	uint32_t type;                /* CU_ALLOCATION_PINNED */
+	uint32_t handles;             /* CU_HANDLE_...: as what it may be exported */
+	struct cu_place place;
+	void *windows;
+	unsigned char compression, rdma;
+	uint16_t usage;
+	unsigned char reserved[4];
+};
+
+/** CUmemAccessDesc. */
+struct cu_access {
+	struct cu_place place;
+	uint32_t flags;               /* CU_ACCESS_BOTH */
+};
+
 enum {
 	CU_OK = 0,
 	CU_INVALID_VALUE = 1,
@@ -83,6 +107,11 @@ enum {
 	CU_REGISTER_MAPPED = 2,
 	CU_IPC_LAZY_PEER = 1,
 
+	CU_PLACE_DEVICE = 1,
+	CU_ALLOCATION_PINNED = 1,
+	CU_HANDLE_FD = 1,             /* a file descriptor */
+	CU_ACCESS_BOTH = 3,           /* reads and writes */
+
 	CU_POINTER_MEMORY = 2,        /* attributes of a pointer */
 	CU_POINTER_ORDINAL = 9,
 	CU_POINTER_IPC = 10,
@@ -91,7 +120,7 @@ enum {
 	CU_DEVICE_MPS = 133,
 };
 
-/** All functions: X(name in the library, parameters). */
+/** All functions that every driver must have: X(name in the library, parameters). */
 #define CU_EACH(X)                                                                             \
 	X(cuInit, (unsigned flags))                                                            \
 	X(cuDeviceGetCount, (int *n_p))                                                        \
@@ -139,5 +168,21 @@ enum {
 			   unsigned block_x, unsigned block_y, unsigned block_z,               \
 			   unsigned shared_bytes, cu_stream stream, void **params, void **more)) \
 	X(cuGetErrorName, (cu_result result, const char **name_p))
+
+/** Those for memory that was made by cuMemCreate, without which it is not shared. */
+#define CU_EACH_OF_VMM(X)                                                                      \
+	X(cuMemRetainAllocationHandle, (cu_handle *handle_p, void *p))                         \
+	X(cuMemGetAllocationPropertiesFromHandle, (struct cu_prop *prop_p, cu_handle handle))  \
+	X(cuMemExportToShareableHandle, (void *fd_p, cu_handle handle, uint32_t type,          \
+					 unsigned long long flags))                            \
+	X(cuMemImportFromShareableHandle, (cu_handle *handle_p, void *fd, uint32_t type))      \
+	X(cuMemAddressReserve, (cu_ptr *p, size_t bytes, size_t alignment, cu_ptr hint,        \
+				unsigned long long flags))                                     \
+	X(cuMemAddressFree, (cu_ptr p, size_t bytes))                                          \
+	X(cuMemMap, (cu_ptr p, size_t bytes, size_t offset, cu_handle handle,                  \
+		     unsigned long long flags))                                                \
+	X(cuMemUnmap, (cu_ptr p, size_t bytes))                                                \
+	X(cuMemSetAccess, (cu_ptr p, size_t bytes, const struct cu_access *access, size_t n))  \
+	X(cuMemRelease, (cu_handle handle))
 
 #endif

@@ -6,6 +6,7 @@
  *
  *   cu.h, driver                      the driver's functions
  *   device                            a device: its context, its kernel, its streams
+ *   vmm                               memory by cuMemCreate, between processes
  *   memory, arena                     host memory that devices reach; theirs; other processes'
  *   staging                           what goes through host memory
  *   receiver, then sender             the two ends
@@ -15,6 +16,7 @@
 #define DEVICE_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +26,9 @@
 struct device_receiver;
 struct device_staging;
 struct device_gather;
+struct device_export;
+struct device_exports;
+struct device_import;
 
 enum {
 	DEVICE_SLOT = 3,
@@ -78,6 +83,9 @@ struct device_node {
 	pthread_mutex_t lock;
 	struct device_driver driver;
 	struct device devices[DEVICES_MOST];
+	struct device_exports *exports; /* NULL: none yet */
+	struct device_import *imports;
+	_Atomic bool imports_stay;    /* see device_imports_stay */
 	struct device_page *pages;
 	struct device_mapping *mappings;
 	struct device_pinned *pinned;

@@ -34,6 +34,12 @@ static void find(struct pe *pe, const char *call, void *library, const char *nam
 	*(void **)call_p = at;
 }
 
+static bool has(void *library, const char *name, void *call_p)
+{
+	*(void **)call_p = dlsym(library, name);
+	return *(void **)call_p;
+}
+
 static _Noreturn void no_library(struct pe *pe, const char *call, const char *name)
 {
 	const char *why = dlerror();
@@ -54,6 +60,10 @@ void device_driver_load(struct pe *pe, const char *call, struct device_driver *d
 #define CU_FIND(f, parameters) find(pe, call, library, #f, &driver->f);
 	CU_EACH(CU_FIND)
 #undef CU_FIND
+	driver->vmm = true;
+#define CU_LOOK(f, parameters) driver->vmm = has(library, #f, &driver->f) && driver->vmm;
+	CU_EACH_OF_VMM(CU_LOOK)
+#undef CU_LOOK
 	result = driver->cuInit(0);
 	if (result == CU_NO_DEVICE)
 		csd_abort(pe, "%s: the driver finds no device: use host memory, or see CUDA_VISIBLE_DEVICES",

@@ -18,7 +18,9 @@
 struct device_driver {
 #define CU_MEMBER(name, parameters) cu_result(*name) parameters;
 	CU_EACH(CU_MEMBER)
+	CU_EACH_OF_VMM(CU_MEMBER)
 #undef CU_MEMBER
+	bool vmm;                     /* the driver has all of CU_EACH_OF_VMM */
 };
 
 /** Load it and call its cuInit; a library that cannot be used ends the job, naming `call`. */

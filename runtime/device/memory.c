@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c: see memory.h. */
 #include "memory.h"
+#include "vmm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,29 +134,52 @@ static bool can_export(const struct device *dev, cu_ptr at)
 	return dev->driver->cuPointerGetAttribute(&can, CU_POINTER_IPC, at) == CU_OK && can;
 }
 
+/** Whether another process of this host takes part. */
+static bool has_neighbour(const struct pe *pe)
+{
+	const struct cmi_job *job = pe->node->job;
+
+	for (int i = 0; i < job->n_nodes; i++)
+		if (i != job->node && job->host_id[i] == job->host_id[job->node])
+			return true;
+	return false;
+}
+
 /* The handle is that of the whole allocation, and mapping it gives its beginning: hence the
  * offset. */
 uint8_t device_name_memory(struct pe *pe, const char *call, const struct device *dev, const void *p,
-			   size_t bytes, struct direct_device_name *name_p)
+			   size_t bytes, struct direct_device_name *name_p,
+			   struct device_export **export_p)
 {
 	const cu_ptr at = (uintptr_t)p;
 	struct cu_ipc handle;
+	struct vmm_name name;
 	cu_ptr base;
 	size_t size;
 
+	*export_p = NULL;
 	*name_p = (struct direct_device_name){ .offset = 0 };
 	memcpy(name_p->uuid, dev->uuid.bytes, sizeof name_p->uuid);
 	if (dev->driver->cuMemGetAddressRange_v2(&base, &size, at) != CU_OK)
 		return DIRECT_IN_DEVICE_HIDDEN;
-	if (bytes > size - (at - base))
+	if (bytes > size - (at - base)) {
+		if (device_is_mapped(dev->driver, at, at + bytes))
+			return DIRECT_IN_DEVICE_HIDDEN;
 		csd_abort(pe, "%s: %zu bytes at %p, but its allocation ends after %zu", call, bytes, p,
 			  size - (size_t)(at - base));
+	}
 	name_p->offset = at - base;
-	if (pe->node->job->n_nodes == 1 || !can_export(dev, at) ||
-	    dev->driver->cuIpcGetMemHandle(&handle, base) != CU_OK)
+	if (!has_neighbour(pe))
 		return DIRECT_IN_DEVICE_HIDDEN;
-	memcpy(name_p->handle, handle.bytes, sizeof name_p->handle);
-	return DIRECT_IN_DEVICE;
+	if (can_export(dev, at) && dev->driver->cuIpcGetMemHandle(&handle, base) == CU_OK) {
+		memcpy(name_p->handle, handle.bytes, sizeof name_p->handle);
+		return DIRECT_IN_DEVICE;
+	}
+	*export_p = device_export(pe, dev, base, size, at, bytes, &name);
+	if (!*export_p)
+		return DIRECT_IN_DEVICE_HIDDEN;
+	memcpy(name_p->handle, &name, sizeof name_p->handle);
+	return DIRECT_IN_DEVICE_VMM;
 }
 
 static const struct device_mapping *find_mapping(const struct device_node *dn,
@@ -199,6 +223,8 @@ void device_memory_release(struct node *node, bool all_idle)
 	struct device_node *dn = node->layer[DEVICE_SLOT];
 	const struct device_driver *cu = &dn->driver;
 
+	device_exports_release(dn);
+	device_imports_release(dn, all_idle);
 	for (int i = 0; all_idle && i < dn->n_mappings; i++)
 		if (dn->mappings[i].base)
 			cu->cuIpcCloseMemHandle(dn->mappings[i].base);

@@ -4,6 +4,7 @@
 #include "ckdevice.h"
 #include "memory.h"
 #include "staged_in.h"
+#include "vmm.h"
 
 #include <stdlib.h>
 
@@ -66,7 +67,7 @@ static struct device_receiver *new_receiver(struct pe *pe, const char *call, voi
 
 	if (!fn)
 		csd_abort(pe, "%s: the arrival function is NULL; a channel needs one", call);
-	where = device_name_memory(pe, call, dev, dbuf, bytes, &name);
+	where = device_name_memory(pe, call, dev, dbuf, bytes, &name, &r->export);
 	r->device = dev;
 	r->fn = fn;
 	r->data = data;
@@ -145,6 +146,7 @@ void CkDirect_waitStream(const CkDirectHandle *h, void *stream)
 		receiver_of(pe, call, direct_open((CkDirectHandle *)(uintptr_t)h));
 
 	must_wait(pe, call, r);
+	device_imports_stay(pe);
 	r->waited = device_allowed(r);
 	device_wait(pe, call, r->device, stream, r->word, value_of(r, r->waited));
 }
@@ -189,6 +191,8 @@ void device_receiver_end(struct pe *pe, const struct direct_channel_hot *hot)
 	device_pe_of(pe)->receivers[number] = NULL;
 	if (r->staged)
 		device_staged_in_end(pe, r->staged);
+	if (r->export)
+		device_export_leave(pe, r->export);
 	if (r->running)
 		r->ended = true;
 	else

@@ -13,6 +13,7 @@
 #include "../direct/ends/channel.h"
 #include "device.h"
 
+struct device_export;
 struct device_staged_in;
 
 struct device_receiver {
@@ -24,6 +25,7 @@ struct device_receiver {
 	uint64_t waited;              /* the last put that a stream was told to wait for */
 	uint64_t ahead;               /* puts after the next that a stream's ready has allowed */
 	uint64_t by_stream;           /* the last put whose credit a stream writes */
+	struct device_export *export; /* for other processes; NULL: none */
 	struct device_staged_in *staged; /* NULL: no sender has asked for it */
 	bool running, ended;          /* fn is on the stack; the end has ended meanwhile */
 };

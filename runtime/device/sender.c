@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "put.h"
 #include "staged_out.h"
+#include "vmm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,22 @@ static struct direct_device_name name_in(const struct direct_handle *h)
 	return name;
 }
 
-/** Where the receive buffer is for `dev`; 0: it cannot write there. Fills in *why_p. */
-static cu_ptr reach(struct pe *pe, struct device *dev, const struct direct_handle *h,
+/** Where a buffer of another process of this host is mapped; 0: it cannot be. */
+static cu_ptr map_buffer(struct pe *pe, struct device_sender *ds, const struct direct_handle *h)
+{
+	const struct direct_device_name name = name_in(h);
+
+	if (h->device != DIRECT_IN_DEVICE_VMM)
+		return device_map(pe, ds->device, &name);
+	ds->import = device_import(pe, ds->device, &name, h->bytes);
+	return ds->import ? device_import_at(ds->import, &name) : 0;
+}
+
+/** Where the receive buffer is for the device; 0: it cannot write there. Fills in *why_p. */
+static cu_ptr reach(struct pe *pe, struct device_sender *ds, const struct direct_handle *h,
 		    const char **why_p)
 {
+	const struct device *dev = ds->device;
 	const struct direct_device_name name = name_in(h);
 	const bool same_device = !memcmp(name.uuid, dev->uuid.bytes, sizeof name.uuid);
 	cu_ptr at;
@@ -55,7 +68,7 @@ static cu_ptr reach(struct pe *pe, struct device *dev, const struct direct_handl
 	*why_p = "other processes cannot map the receive buffer";
 	if (h->device == DIRECT_IN_DEVICE_HIDDEN)
 		return 0;
-	at = device_map(pe, dev, &name);
+	at = map_buffer(pe, ds, h);
 	if (at)
 		*why_p = "the receive buffer is mapped here";
 	return at;
@@ -107,6 +120,19 @@ static void say_mps(struct pe *pe, const struct device *dev)
 				"start MPS\n");
 }
 
+static enum direct_path straight_path(const struct pe *pe, const struct direct_handle *h)
+{
+	return same_node(pe, h->receiver) ? DIRECT_DEVICE :
+	       h->device == DIRECT_IN_DEVICE_VMM ? DIRECT_DEVICE_VMM : DIRECT_DEVICE_IPC;
+}
+
+static void leave_import(struct pe *pe, struct device_sender *ds)
+{
+	if (ds->import)
+		device_import_leave(pe, ds->import);
+	ds->import = NULL;
+}
+
 /** True if the device can write the receive buffer and its words. */
 static bool bind_straight(struct pe *pe, const char *call, struct device_sender *ds,
 			  const struct direct_handle *h, const char **why_p)
@@ -115,16 +141,20 @@ static bool bind_straight(struct pe *pe, const char *call, struct device_sender 
 	struct device *dev = ds->device;
 	bool fresh;
 
-	ds->to = reach(pe, dev, h, why_p);
+	ds->to = reach(pe, ds, h, why_p);
 	s->line = ds->to ? map_line(pe, call, s, dev, h) : NULL;
-	if (!s->line)
+	if (!s->line) {
+		leave_import(pe, ds);
 		return false;
+	}
 	ds->word = device_word(pe, call, dev, &s->line->seq, &fresh);
 	ds->credit = device_word(pe, call, dev, &s->line->credit, &fresh);
 	ds->waits = pe->node->check && device_can_wait(pe, dev);
-	s->path = same_node(pe, h->receiver) ? DIRECT_DEVICE : DIRECT_DEVICE_IPC;
+	if (ds->waits)
+		device_imports_stay(pe);
+	s->path = straight_path(pe, h);
 	direct_claim(pe, direct_id_of_sender(s), s->line, pe->id);
-	if (s->path == DIRECT_DEVICE_IPC)
+	if (s->path != DIRECT_DEVICE)
 		say_mps(pe, dev);
 	return true;
 }
@@ -183,16 +213,18 @@ bool device_busy(struct pe *pe, const struct direct_sender *s)
 	return ds->staged && device_staged_busy(pe, ds->staged);
 }
 
-/* An end with a name leaves with its element, which frees the send buffer. */
+/* An end with a name leaves with its element, which frees the send buffer; another one's mapping may
+ * go with it. */
 void device_leave(struct pe *pe, struct direct_sender *s)
 {
 	struct device_sender *ds = s->device;
 
-	if (s->named && ds->device)
+	if (ds->device && (s->named || (ds->import && !device_imports_do_stay(pe))))
 		device_finish(pe, "a channel's sending end", ds->device, ds->stream);
 	if (ds->staged)
 		device_staged_out_end(pe, ds->staged);
 	device_graph_drop(ds);
+	leave_import(pe, ds);
 	if (ds->done)
 		direct_channel_end(pe, ds->done);
 	if (ds->device) {
@@ -245,6 +277,7 @@ void CkDirect_putStream(CkDirectHandle *h, void *stream)
 	struct pe *pe = direct_self(call);
 	struct device_sender *ds = sender_of(pe, call, h);
 
+	device_imports_stay(pe);
 	ds->into = stream;
 	ds->streamed = true;
 	CkDirect_put(h);

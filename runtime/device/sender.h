@@ -15,6 +15,7 @@
 #include "../direct/ends/sender.h"
 #include "device.h"
 
+struct device_import;
 struct device_staged_out;
 
 struct device_sender {
@@ -27,6 +28,7 @@ struct device_sender {
 
 	/* Then: */
 	cu_ptr to, word, credit;      /* the receiver's, for the device */
+	struct device_import *import; /* where `to` is; NULL: elsewhere */
 	bool waits;                   /* checked mode: puts wait for the credit */
 	cu_exec graph;                /* NULL: no put yet, or the kernel puts */
 	cu_node wait_node, write_node;

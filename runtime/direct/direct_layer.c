@@ -147,6 +147,7 @@ static void direct_name_counts(struct node *node, struct direct_node *dn)
 	node->count->number(node, channels, "puts by message", COUNT_TIMES);
 	node->count->number(node, channels, "puts by device", COUNT_TIMES);
 	node->count->number(node, channels, "puts by device-ipc", COUNT_TIMES);
+	node->count->number(node, channels, "puts by device-vmm", COUNT_TIMES);
 	node->count->number(node, channels, "puts by device-staged", COUNT_TIMES);
 	dn->count_found = node->count->number(node, channels, "found by polling", COUNT_TIMES);
 	node->count->number(node, channels, "found by bell", COUNT_TIMES);
@@ -155,7 +156,7 @@ static void direct_name_counts(struct node *node, struct direct_node *dn)
 	node->count->number(node, channels, "waited longest", COUNT_TICKS_MOST);
 }
 _Static_assert(DIRECT_RMA == DIRECT_MEMORY + 1 && DIRECT_MESSAGE == DIRECT_RMA + 1 &&
-		       DIRECT_DEVICE_STAGED == DIRECT_MESSAGE + 3,
+		       DIRECT_DEVICE_STAGED == DIRECT_MESSAGE + 4,
 	       "as direct_name_counts names them");
 
 static int node_start(struct node *node)

@@ -15,10 +15,15 @@
  *   - cuMemFree, cuModuleLoadData, cuIpcCloseMemHandle and cuMemHostUnregister block while a
  *     stream waits;
  *   - with CUDA_DEVICE_MAX_CONNECTIONS=1 a stream that waits holds up all others;
- *   - nodes of a graph that have no order run the wrong way round.
+ *   - nodes of a graph that have no order run the wrong way round;
+ *   - memory of cuMemCreate has no handle of cuIpcGetMemHandle, is mapped in whole grains, and can
+ *     be used by nobody before cuMemSetAccess; the value of a handle is used again.
+ * That cuMemUnmap blocks while a stream waits is not known of one.
  *
  * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
- * fails (a launch), early (words are stored before the data).
+ * fails (a launch), early (words are stored before the data); of cuMemCreate's memory noexport,
+ * noimport, nomap, noaccess; tidy (what is left of it at the end is an error), few (at most 8
+ * allocations of other processes may be mapped at once).
  */
 #include "../../runtime/device/cu.h"
 #include "../../runtime/device/kernels.h"
@@ -34,12 +39,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define FAKE __attribute__((visibility("default")))
 #define CU_PROTOTYPE(name, parameters) FAKE cu_result name parameters;
 CU_EACH(CU_PROTOTYPE)
+CU_EACH_OF_VMM(CU_PROTOTYPE)
+CU_PROTOTYPE(cuMemCreate,
+	     (cu_handle *handle_p, size_t bytes, const struct cu_prop *prop, unsigned long long flags))
 #undef CU_PROTOTYPE
 
 enum {
@@ -50,6 +59,8 @@ enum {
 	NODES = 8,
 	POLL_US = 20,
 	PAUSE_US = 20000,
+	GRAIN = 2 << 20,
+	IMPORTS_MOST = 8,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -84,6 +95,17 @@ struct alloc {
 	size_t bytes;
 	int fd, ordinal;
 	bool imported;
+	struct shared *of; /* it is a mapping of that; fd: none */
+	bool access;
+};
+
+/** Memory of cuMemCreate. Its handle is 1 + its place. */
+struct shared {
+	int fd, ordinal;
+	size_t bytes;
+	uint32_t types;
+	int refs, maps; /* both 0: unused */
+	bool imported;
 };
 
 /** What a cu_ipc holds. */
@@ -94,6 +116,8 @@ struct ticket {
 };
 
 static struct alloc allocs[ALLOCS];
+static struct shared shared[ALLOCS];
+static struct alloc reserved[ALLOCS]; /* addresses without memory */
 static struct {
 	uintptr_t at;
 	size_t bytes;
@@ -107,20 +131,41 @@ static struct alloc *find_alloc(cu_ptr p)
 	return NULL;
 }
 
+static struct alloc *unused(struct alloc *in)
+{
+	struct alloc *a = in;
+
+	while (a < in + ALLOCS && a->at)
+		a++;
+	return a < in + ALLOCS ? a : NULL;
+}
+
 static cu_result enter_alloc(cu_ptr *p, int fd, size_t bytes, bool imported)
 {
-	struct alloc *a = allocs;
+	struct alloc *a = unused(allocs);
 
-	while (a < allocs + ALLOCS && a->at)
-		a++;
-	if (a == allocs + ALLOCS)
+	if (!a)
 		return CU_NO_MEMORY;
 	*a = (struct alloc){ .bytes = bytes, .fd = fd, .ordinal = (int)current - 1,
-			.imported = imported };
+			.imported = imported, .access = true };
 	a->inside = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	a->at = (uintptr_t)mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
 	*p = a->at;
 	return CU_OK;
+}
+
+/** Whether all of it may be used: several mappings of one reservation are one piece inside, too. */
+static bool usable(cu_ptr p, size_t bytes)
+{
+	const struct alloc *a = find_alloc(p);
+
+	while (a && a->access && p - a->at + bytes > a->bytes) {
+		bytes -= a->bytes - (p - a->at);
+		p = a->at + a->bytes;
+		a = a->of ? find_alloc(p) : NULL;
+		a = a && a->of ? a : NULL;
+	}
+	return a && a->access;
 }
 
 /** For this library: where [p, p + bytes) is. NULL: nowhere. */
@@ -132,7 +177,7 @@ static void *inside(cu_ptr p, size_t bytes)
 	pthread_mutex_lock(&lock);
 	a = find_alloc(p);
 	if (a)
-		at = p - a->at + bytes <= a->bytes ? a->inside + (p - a->at) : NULL;
+		at = usable(p, bytes) ? a->inside + (p - a->at) : NULL;
 	pthread_mutex_unlock(&lock);
 	return at;
 }
@@ -179,7 +224,7 @@ static cu_result drop_alloc(cu_ptr p, bool imported)
 	stop_while_waiting();
 	pthread_mutex_lock(&lock);
 	a = find_alloc(p);
-	if (a && a->at == p && a->imported == imported) {
+	if (a && a->at == p && a->imported == imported && !a->of) {
 		munmap(a->inside, a->bytes);
 		munmap((void *)a->at, a->bytes);
 		close(a->fd);
@@ -222,7 +267,7 @@ cu_result cuPointerGetAttribute(void *value_p, int attribute, cu_ptr p)
 		return CU_INVALID_VALUE;
 	*(int *)value_p = attribute == CU_POINTER_MEMORY ? CU_MEMORY_DEVICE :
 			attribute == CU_POINTER_ORDINAL ? copy.ordinal
-													      : !copy.imported && !fault("noipc");
+													      : !copy.imported && !copy.of && !fault("noipc");
 	return CU_OK;
 }
 
@@ -240,7 +285,7 @@ cu_result cuIpcGetMemHandle(struct cu_ipc *handle_p, cu_ptr p)
 	pthread_mutex_unlock(&lock);
 	*handle_p = (struct cu_ipc){ { 0 } };
 	memcpy(handle_p, &t, sizeof t);
-	return a && !a->imported && !fault("noipc") ? CU_OK : CU_INVALID_VALUE;
+	return a && !a->imported && !a->of && !fault("noipc") ? CU_OK : CU_INVALID_VALUE;
 }
 
 cu_result cuIpcOpenMemHandle_v2(cu_ptr *p, struct cu_ipc handle, unsigned flags)
@@ -263,6 +308,288 @@ cu_result cuIpcOpenMemHandle_v2(cu_ptr *p, struct cu_ipc handle, unsigned flags)
 	pthread_mutex_unlock(&lock);
 	return result;
 }
+
+/* ---- memory of cuMemCreate ------------------------------------------------------------------- */
+
+/** A new one, with one reference. */
+static cu_result enter_shared(cu_handle *handle_p, struct shared new)
+{
+	struct shared *s = shared;
+	int imports = 0;
+
+	pthread_mutex_lock(&lock);
+	while (s < shared + ALLOCS && (s->refs || s->maps))
+		s++;
+	for (int i = 0; i < ALLOCS; i++)
+		imports += (shared[i].refs || shared[i].maps) && shared[i].imported;
+	if (s == shared + ALLOCS || (fault("few") && new.imported && imports == IMPORTS_MOST)) {
+		fprintf(stderr, "fake_cuda: too many allocations are mapped\n");
+		abort();
+	}
+	*s = new;
+	s->refs = 1;
+	*handle_p = (cu_handle)(s - shared) + 1;
+	pthread_mutex_unlock(&lock);
+	return CU_OK;
+}
+
+/** Under the lock. NULL: there is no such handle. */
+static struct shared *shared_of(cu_handle handle)
+{
+	struct shared *s = handle && handle <= ALLOCS ? &shared[handle - 1] : NULL;
+
+	return s && s->refs ? s : NULL;
+}
+
+static void forget_shared(struct shared *s)
+{
+	if (!s->refs && !s->maps)
+		close(s->fd);
+}
+
+cu_result cuMemCreate(cu_handle *handle_p, size_t bytes, const struct cu_prop *prop,
+		      unsigned long long flags)
+{
+	struct shared new = { .bytes = bytes, .types = prop->handles, .ordinal = prop->place.id };
+
+	if (flags || !bytes || bytes % GRAIN || prop->type != CU_ALLOCATION_PINNED ||
+	    prop->place.type != CU_PLACE_DEVICE)
+		return CU_INVALID_VALUE;
+	new.fd = memfd_create("fake_cuda", MFD_CLOEXEC);
+	if (new.fd < 0 || ftruncate(new.fd, (off_t)bytes))
+		return CU_NO_MEMORY;
+	return enter_shared(handle_p, new);
+}
+
+cu_result cuMemRetainAllocationHandle(cu_handle *handle_p, void *p)
+{
+	const struct alloc *a;
+
+	pthread_mutex_lock(&lock);
+	a = find_alloc((uintptr_t)p);
+	if (a && a->of) {
+		a->of->refs++;
+		*handle_p = (cu_handle)(a->of - shared) + 1;
+	}
+	pthread_mutex_unlock(&lock);
+	return a && a->of ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuMemRelease(cu_handle handle)
+{
+	struct shared *s;
+
+	pthread_mutex_lock(&lock);
+	s = shared_of(handle);
+	if (s) {
+		s->refs--;
+		forget_shared(s);
+	}
+	pthread_mutex_unlock(&lock);
+	return s ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuMemGetAllocationPropertiesFromHandle(struct cu_prop *prop_p, cu_handle handle)
+{
+	const struct shared *s;
+
+	pthread_mutex_lock(&lock);
+	s = shared_of(handle);
+	if (s)
+		*prop_p = (struct cu_prop){ .type = CU_ALLOCATION_PINNED,
+					    .handles = s->types,
+					    .place = { CU_PLACE_DEVICE, s->ordinal } };
+	pthread_mutex_unlock(&lock);
+	return s ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuMemExportToShareableHandle(void *fd_p, cu_handle handle, uint32_t type,
+				       unsigned long long flags)
+{
+	const struct shared *s;
+	int fd = -1;
+
+	pthread_mutex_lock(&lock);
+	s = shared_of(handle);
+	if (s && !flags && type == CU_HANDLE_FD && (s->types & type) && !fault("noexport"))
+		fd = dup(s->fd);
+	pthread_mutex_unlock(&lock);
+	*(int *)fd_p = fd;
+	return fd < 0 ? CU_INVALID_VALUE : CU_OK;
+}
+
+cu_result cuMemImportFromShareableHandle(cu_handle *handle_p, void *fd, uint32_t type)
+{
+	struct shared new = { .types = type, .ordinal = (int)current - 1, .imported = true };
+	struct stat info;
+
+	if (type != CU_HANDLE_FD || fault("noimport") || fstat((int)(intptr_t)fd, &info))
+		return CU_INVALID_VALUE;
+	new.fd = fcntl((int)(intptr_t)fd, F_DUPFD_CLOEXEC, 0);
+	new.bytes = (size_t)info.st_size;
+	return new.fd < 0 ? CU_NO_MEMORY : enter_shared(handle_p, new);
+}
+
+cu_result cuMemAddressReserve(cu_ptr *p, size_t bytes, size_t alignment, cu_ptr hint,
+			      unsigned long long flags)
+{
+	const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	struct alloc *r;
+
+	(void)hint;
+	if (!bytes || bytes % 4096 || alignment || flags)
+		return CU_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	r = unused(reserved);
+	if (r) {
+		*r = (struct alloc){ .bytes = bytes };
+		r->inside = mmap(NULL, bytes, PROT_NONE, kind, -1, 0);
+		*p = r->at = (uintptr_t)mmap(NULL, bytes, PROT_NONE, kind, -1, 0);
+	}
+	pthread_mutex_unlock(&lock);
+	return r ? CU_OK : CU_NO_MEMORY;
+}
+
+/** Under the lock: the reservation with all of [p, p + bytes). */
+static struct alloc *find_reserved(cu_ptr p, size_t bytes)
+{
+	for (int i = 0; i < ALLOCS; i++)
+		if (reserved[i].at && p >= reserved[i].at &&
+		    p - reserved[i].at + bytes <= reserved[i].bytes)
+			return &reserved[i];
+	return NULL;
+}
+
+/** Under the lock: whether a mapping has a part of it. */
+static bool in_use(cu_ptr p, size_t bytes)
+{
+	for (int i = 0; i < ALLOCS; i++)
+		if (allocs[i].at && allocs[i].at < p + bytes && p < allocs[i].at + allocs[i].bytes)
+			return true;
+	return false;
+}
+
+cu_result cuMemAddressFree(cu_ptr p, size_t bytes)
+{
+	struct alloc *r;
+
+	pthread_mutex_lock(&lock);
+	r = find_reserved(p, bytes);
+	if (r && r->at == p && r->bytes == bytes && !in_use(p, bytes)) {
+		munmap(r->inside, bytes);
+		munmap((void *)r->at, bytes);
+		r->at = 0;
+	} else {
+		r = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	return r ? CU_OK : CU_INVALID_VALUE;
+}
+
+/** Put the descriptor's memory, or none (-1), there, in both places. */
+static void place(const struct alloc *a, int fd)
+{
+	const int kind = MAP_FIXED | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED);
+
+	mmap(a->inside, a->bytes, PROT_NONE, kind, fd, 0);
+	mmap((void *)a->at, a->bytes, PROT_NONE, kind, fd, 0);
+}
+
+cu_result cuMemMap(cu_ptr p, size_t bytes, size_t offset, cu_handle handle,
+		   unsigned long long flags)
+{
+	const struct alloc *r;
+	struct shared *s;
+	struct alloc *a;
+
+	if (fault("nomap") || offset || flags || bytes % GRAIN)
+		return CU_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	s = shared_of(handle);
+	r = find_reserved(p, bytes);
+	a = s && r && bytes <= s->bytes && !in_use(p, bytes) ? unused(allocs) : NULL;
+	if (a) {
+		*a = (struct alloc){ .at = p, .inside = r->inside + (p - r->at), .bytes = bytes,
+				     .ordinal = s->ordinal, .imported = s->imported, .of = s };
+		place(a, s->fd);
+		s->maps++;
+	}
+	pthread_mutex_unlock(&lock);
+	return a ? CU_OK : CU_INVALID_VALUE;
+}
+
+/** Under the lock: the first of the mappings that are all of [p, p + bytes). */
+static struct alloc *whole_mapping(cu_ptr p, size_t bytes)
+{
+	struct alloc *first = find_alloc(p), *a = first;
+
+	if (!first || first->at != p)
+		return NULL;
+	while (a && a->of && a->bytes < bytes) {
+		p += a->bytes;
+		bytes -= a->bytes;
+		a = find_alloc(p);
+	}
+	return a && a->of && a->bytes == bytes ? first : NULL;
+}
+
+cu_result cuMemSetAccess(cu_ptr p, size_t bytes, const struct cu_access *access, size_t n)
+{
+	const struct alloc *found;
+
+	if (fault("noaccess") || n != 1 || access->flags != CU_ACCESS_BOTH ||
+	    access->place.type != CU_PLACE_DEVICE)
+		return CU_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	found = whole_mapping(p, bytes);
+	for (cu_ptr at = p; found && at < p + bytes;) {
+		struct alloc *a = find_alloc(at);
+
+		mprotect(a->inside, a->bytes, PROT_READ | PROT_WRITE);
+		a->access = true;
+		at += a->bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return found ? CU_OK : CU_INVALID_VALUE;
+}
+
+cu_result cuMemUnmap(cu_ptr p, size_t bytes)
+{
+	const struct alloc *found;
+
+	stop_while_waiting();
+	pthread_mutex_lock(&lock);
+	found = whole_mapping(p, bytes);
+	for (cu_ptr at = p; found && at < p + bytes;) {
+		struct alloc *a = find_alloc(at);
+
+		at += a->bytes;
+		place(a, -1);
+		a->of->maps--;
+		forget_shared(a->of);
+		a->at = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return found ? CU_OK : CU_INVALID_VALUE;
+}
+
+/* Programs of the tests give up their handles when they have mapped them. */
+__attribute__((destructor)) static void tidy(void)
+{
+	int handles = 0, imports = 0;
+
+	for (int i = 0; i < ALLOCS; i++) {
+		handles += shared[i].refs;
+		imports += shared[i].maps && shared[i].imported;
+	}
+	if (!fault("tidy") || (!handles && !imports))
+		return;
+	fprintf(stderr, "fake_cuda: %d handles and %d mappings are left\n", handles, imports);
+	fflush(NULL);
+	_exit(3);
+}
+
+/* ---- registered host memory ------------------------------------------------------------------ */
 
 cu_result cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags)
 {

@@ -56,6 +56,11 @@ struct direct_device_name {
 _Static_assert(sizeof(struct direct_device_name) == sizeof(struct cmi_key), "in its place");
 
 /** direct_handle.device: where the receive buffer lies. */
-enum { DIRECT_IN_HOST, DIRECT_IN_DEVICE, DIRECT_IN_DEVICE_HIDDEN /* not for other processes */ };
+enum {
+	DIRECT_IN_HOST,
+	DIRECT_IN_DEVICE,
+	DIRECT_IN_DEVICE_HIDDEN,      /* not for other processes */
+	DIRECT_IN_DEVICE_VMM,         /* for those that ask the receiver's for a descriptor */
+};
 
 #endif

@@ -86,7 +86,8 @@ struct direct_id direct_id_of_sender(const struct direct_sender *s)
 
 static bool crosses(const struct direct_sender *s)
 {
-	return s->path == DIRECT_MEMORY || s->path == DIRECT_RMA || s->path == DIRECT_DEVICE_IPC;
+	return s->path == DIRECT_MEMORY || s->path == DIRECT_RMA || s->path == DIRECT_DEVICE_IPC ||
+	       s->path == DIRECT_DEVICE_VMM;
 }
 
 static void add_bytes(const struct direct_sender *s, uint64_t *near, uint64_t *far)

@@ -13,7 +13,7 @@
 #include "put.h"
 
 static const char *const path_names[] = {"unbound", "memory", "rma", "message",
-					  "device", "device-ipc", "device-staged"};
+					  "device", "device-ipc", "device-vmm", "device-staged"};
 _Static_assert(sizeof path_names / sizeof *path_names == DIRECT_PATHS, "each has a name");
 
 /* ---- choosing the path ------------------------------------------------------------- */
