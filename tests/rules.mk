@@ -19,8 +19,9 @@ CUT_BIN  := $(B)/tests/ci/test_damaged
 RIG_LINK := $(B)/tests/rig/link
 # Preloaded by tests/alloc/sweep.py and tests/programs/stops.py.
 FAIL_SO  := $(if $(SANITIZE),,$(B)/tests/alloc/fail.so $(B)/tests/image/stop.so)
-# A driver without a device (tests/device/fake_cuda.c), and one that spoils the order of a driver's puts.
-FAKE_SO  := $(B)/tests/device/libcuda.so.1 $(B)/tests/device/early.so
+# A driver without a device (tests/device/fake_cuda.c), one that cannot export memory, and one that spoils the order of a
+# driver's puts.
+FAKE_SO  := $(B)/tests/device/libcuda.so.1 $(B)/tests/device/old.so $(B)/tests/device/early.so
 
 .PHONY: tests fuzz-bins check check-device check-hosts check-layers check-without without-list clang-bins check-clang check-cross check-packages reliability fuzz mutants torture
 # Sanitizers have no use for benchmarks, and the thread sanitizer none for the damage tests' programs.
@@ -125,6 +126,10 @@ $(RIG_LINK): $(B)/tests/rig/link.o
 $(B)/tests/device/libcuda.so.1: $(B)/tests/device/fake_cuda.o
 	$(say) LINK $@
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -o $@ $^ -pthread
+$(B)/tests/device/old.so: $(B)/tests/device/fake_cuda.o
+	$(say) LINK $@
+	$(Q)objcopy -L cuMemExportToShareableHandle $< $(@:.so=.o)
+	$(Q)$(LINK) -shared -o $@ $(@:.so=.o) -pthread
 # Its functions are those of the driver that the loader finds.
 $(B)/tests/device/early.so: $(B)/tests/device/early_cuda.o $(B)/tests/device/libcuda.so.1
 	$(say) LINK $@

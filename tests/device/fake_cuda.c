@@ -22,8 +22,8 @@
  *
  * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
  * fails (a launch), early (words are stored before the data); of cuMemCreate's memory noexport,
- * noimport, nomap, noaccess; tidy (what is left of it at the end is an error), few (at most 8
- * allocations of other processes may be mapped at once).
+ * noimport, and nomap and noaccess of other processes' allocations; tidy (what is left of it at the
+ * end is an error), few (at most 8 allocations of other processes may be mapped at once).
  */
 #include "../../runtime/device/cu.h"
 #include "../../runtime/device/kernels.h"
@@ -49,6 +49,8 @@ CU_EACH(CU_PROTOTYPE)
 CU_EACH_OF_VMM(CU_PROTOTYPE)
 CU_PROTOTYPE(cuMemCreate,
 	     (cu_handle *handle_p, size_t bytes, const struct cu_prop *prop, unsigned long long flags))
+CU_PROTOTYPE(cuMemGetAllocationGranularity,
+	     (size_t *bytes_p, const struct cu_prop *prop, uint32_t option))
 #undef CU_PROTOTYPE
 
 enum {
@@ -361,6 +363,13 @@ cu_result cuMemCreate(cu_handle *handle_p, size_t bytes, const struct cu_prop *p
 	return enter_shared(handle_p, new);
 }
 
+cu_result cuMemGetAllocationGranularity(size_t *bytes_p, const struct cu_prop *prop,
+					uint32_t option)
+{
+	*bytes_p = GRAIN;
+	return option || prop->type != CU_ALLOCATION_PINNED ? CU_INVALID_VALUE : CU_OK;
+}
+
 cu_result cuMemRetainAllocationHandle(cu_handle *handle_p, void *p)
 {
 	const struct alloc *a;
@@ -502,12 +511,13 @@ cu_result cuMemMap(cu_ptr p, size_t bytes, size_t offset, cu_handle handle,
 	struct shared *s;
 	struct alloc *a;
 
-	if (fault("nomap") || offset || flags || bytes % GRAIN)
+	if (offset || flags || bytes % GRAIN)
 		return CU_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
 	s = shared_of(handle);
 	r = find_reserved(p, bytes);
-	a = s && r && bytes <= s->bytes && !in_use(p, bytes) ? unused(allocs) : NULL;
+	a = s && r && bytes <= s->bytes && !in_use(p, bytes) && !(s->imported && fault("nomap")) ?
+		    unused(allocs) : NULL;
 	if (a) {
 		*a = (struct alloc){ .at = p, .inside = r->inside + (p - r->at), .bytes = bytes,
 				     .ordinal = s->ordinal, .imported = s->imported, .of = s };
@@ -537,11 +547,12 @@ cu_result cuMemSetAccess(cu_ptr p, size_t bytes, const struct cu_access *access,
 {
 	const struct alloc *found;
 
-	if (fault("noaccess") || n != 1 || access->flags != CU_ACCESS_BOTH ||
+	if (n != 1 || access->flags != CU_ACCESS_BOTH ||
 	    access->place.type != CU_PLACE_DEVICE)
 		return CU_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
 	found = whole_mapping(p, bytes);
+	found = found && found->imported && fault("noaccess") ? NULL : found;
 	for (cu_ptr at = p; found && at < p + bytes;) {
 		struct alloc *a = find_alloc(at);
 
@@ -576,15 +587,17 @@ cu_result cuMemUnmap(cu_ptr p, size_t bytes)
 /* Programs of the tests give up their handles when they have mapped them. */
 __attribute__((destructor)) static void tidy(void)
 {
-	int handles = 0, imports = 0;
+	int handles = 0, imports = 0, empty = 0;
 
 	for (int i = 0; i < ALLOCS; i++) {
 		handles += shared[i].refs;
 		imports += shared[i].maps && shared[i].imported;
+		empty += reserved[i].at && !in_use(reserved[i].at, reserved[i].bytes);
 	}
-	if (!fault("tidy") || (!handles && !imports))
+	if (!fault("tidy") || (!handles && !imports && !empty))
 		return;
-	fprintf(stderr, "fake_cuda: %d handles and %d mappings are left\n", handles, imports);
+	fprintf(stderr, "fake_cuda: %d handles, %d mappings and %d reservations are left\n", handles,
+		imports, empty);
 	fflush(NULL);
 	_exit(3);
 }

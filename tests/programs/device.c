@@ -5,12 +5,15 @@
  * there into the next one's device memory, and that into the next one's host memory, where it is
  * compared. A barrier between the rounds says that all ends are ready.
  *
- *	device put|stream|all|done|rebind|ahead|quiet|fence|MISTAKE [ROUNDS [BYTES]]
+ *	device put|stream|all|done|rebind|ahead|quiet|fence|MISTAKE [ROUNDS [BYTES [MEMORY]]]
  *
  * stream: the puts from device memory go into a stream of the cell. all: two of them in one
  * launch. quiet, fence: what ends a round. done: each reports its local completion. rebind: from
  * two buffers in turn. ahead: two cells, of which each tells its stream once what to do in all
  * rounds.
+ *
+ * MEMORY: whole is memory of cuMemCreate, of which a cell has one allocation that can be exported;
+ * closed one that cannot; pieces several, and each buffer lies in two of them.
  */
 #include "check.h"
 
@@ -28,6 +31,9 @@ static const char *const hows[] = { "put", "stream", "all", "done", "rebind", "a
 				    "many", "unwaited", "set", "host", "wrong", "beyond" };
 
 enum { UP, ACROSS, DOWN, MORE, CHANNELS };
+enum { ARENA, WHOLE, CLOSED, PIECES, MEMORIES };
+static const char *const memories[] = { "arena", "whole", "closed", "pieces" };
+enum { BUFFERS = 4 };
 
 struct Main {
 	int round;
@@ -38,6 +44,8 @@ struct Cell {
 	unsigned char *host_out, *host_in;
 	void *up, *across, *more;     /* device memory: what comes into it */
 	void *turn;                   /* another send buffer there */
+	cu_ptr block;                 /* of cuMemCreate; 0: none yet */
+	int n_cut;
 	void *stream;
 	int n_came, n_done, complete, arrivals;
 };
@@ -62,9 +70,22 @@ static void finish(void *stream)
 		;
 }
 
-static void *device_memory(void)
+/* The next buffer of the cell's block, which begins where no mapping does. */
+static void *cut(Cell *self)
 {
-	void *p = CkDirect_allocDevice((size_t)bytes);
+	const size_t slot = driver_whole((size_t)bytes + 256);
+
+	if (!self->block)
+		self->block = memory == PIECES ? driver_create(BUFFERS + 1, slot, true) :
+			      driver_create(1, BUFFERS * slot, memory == WHOLE);
+	self->n_cut++;
+	return memory == PIECES ? (void *)(self->block + (size_t)self->n_cut * slot - (size_t)bytes / 2) :
+	       (void *)(self->block + (size_t)(self->n_cut - 1) * slot + 256);
+}
+
+static void *device_memory(Cell *self)
+{
+	void *p = memory == ARENA ? CkDirect_allocDevice((size_t)bytes) : cut(self);
 
 	if (!p)
 		CkAbort("no device memory");
@@ -242,10 +263,10 @@ void Cell_on_new(Cell *self)
 {
 	self->host_out = check_there(CkDirect_alloc((size_t)bytes), (size_t)bytes);
 	self->host_in = check_there(CkDirect_alloc((size_t)bytes), (size_t)bytes);
-	self->up = device_memory();
-	self->turn = device_memory();
-	self->across = device_memory();
-	self->more = device_memory();
+	self->up = device_memory(self);
+	self->turn = device_memory(self);
+	self->across = device_memory(self);
+	self->more = device_memory(self);
 	self->stream = driver_stream(0);
 	self->in[UP] = CkDirect_createHandleDevice(self->up, (size_t)bytes, up_came, self);
 	self->in[ACROSS] = CkDirect_createHandleDevice(self->across, (size_t)bytes, across_came, self);
@@ -264,7 +285,7 @@ void Cell_on_handles(Cell *self, CkDirectHandle up, CkDirectHandle across, CkDir
 		     CkDirectHandle more)
 {
 	const char *path;
-	int paths[3];
+	int paths[4];
 
 	self->out[UP] = up;
 	self->out[ACROSS] = across;
@@ -284,8 +305,9 @@ void Cell_on_handles(Cell *self, CkDirectHandle up, CkDirectHandle across, CkDir
 	path = CkDirect_path(&self->out[ACROSS]);
 	paths[0] = !strcmp(path, "device");
 	paths[1] = !strcmp(path, "device-ipc");
-	paths[2] = !strcmp(path, "device-staged");
-	CkContribute(self, paths, 3, CkReduction_sum_int, Main_cb_joined(mainProxy));
+	paths[2] = !strcmp(path, "device-vmm");
+	paths[3] = !strcmp(path, "device-staged");
+	CkContribute(self, paths, 4, CkReduction_sum_int, Main_cb_joined(mainProxy));
 }
 
 void Main_on_new(Main *self, CkArgMsg *m)
@@ -295,6 +317,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		;
 	rounds = m->argc > 2 ? atoi(m->argv[2]) : 5;
 	bytes = m->argc > 3 ? atoi(m->argv[3]) : 1000;
+	for (memory = 0; memory < MEMORIES - 1 && m->argc > 4 && strcmp(m->argv[4], memories[memory]); memory++)
+		;
 	n_cells = 2 * CkNumPes();
 	if (how == AHEAD)
 		n_cells = 2;
@@ -309,9 +333,10 @@ static void begin_round(const Main *self)
 		CkStartQD(Main_cb_settled(mainProxy));
 }
 
-void Main_on_joined(Main *self, int straight, int ipc, int staged)
+void Main_on_joined(Main *self, int straight, int ipc, int vmm, int staged)
 {
-	CkPrintf("device: %d device, %d device-ipc, %d device-staged\n", straight, ipc, staged);
+	CkPrintf("device: %d device, %d device-ipc, %d device-vmm, %d device-staged\n", straight, ipc, vmm,
+		 staged);
 	begin_round(self);
 }
 

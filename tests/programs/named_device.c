@@ -6,9 +6,11 @@
  * memory, and that into the next one's host memory, where it is compared. A cell goes on when its
  * right neighbour has had all of the step, and is ready for the next one.
  *
- *	named_device [seed [steps [percent of moves [bytes [cells]]]]]
+ *	named_device [seed [steps [percent of moves [bytes [cells [created]]]]]]
  *	named_device DIR ROW         for norefuse.sh: a checkpoint, all else as without arguments
  *	named_device put|wait|ready  a mistake: a call with a stream
+ *
+ * created: the device memory is of cuMemCreate. The cell takes it along itself.
  */
 #include "check.h"
 
@@ -16,6 +18,7 @@
 
 #include "ckchannel.h"
 #include "ckdevice.h"
+#include "device_driver.h"
 #include "named_device.decl.h"
 
 enum { UP, ACROSS, DOWN, CHANNELS };
@@ -44,7 +47,17 @@ static size_t size(void) { return (size_t)bytes; }
 
 static void *device_memory(void)
 {
+	if (created)
+		return (void *)driver_create(1, driver_whole(size()), true);
 	return check_there(CkDirect_allocDevice(size()), size());
+}
+
+static void free_memory(void *p)
+{
+	if (created)
+		driver_unmap((uintptr_t)p, driver_whole(size()));
+	else
+		CkDirect_freeDevice(p);
 }
 
 static void make_ends(Cell *self)
@@ -83,6 +96,30 @@ void Cell_on_new(Cell *self)
 	make_mistake(self);
 }
 
+static void *pup_memory(pup_er p, void *at)
+{
+	unsigned char *host;
+	bool there = at != NULL;
+
+	if (!created)
+		return pup_device(p, at, size());
+	pup_bool(p, &there);
+	if (!there)
+		return NULL;
+	host = malloc(size());
+	if (pup_isPacking(p))
+		driver_copy(host, (uintptr_t)at, size(), false);
+	pup_bytes(p, host, size());
+	if (pup_isUnpacking(p)) {
+		at = device_memory();
+		driver_copy(host, (uintptr_t)at, size(), true);
+	}
+	if (pup_isDeleting(p))
+		free_memory(at);
+	free(host);
+	return at;
+}
+
 void Cell_pup(pup_er p, Cell *self)
 {
 	pup_bytes(p, self, offsetof(Cell, out));
@@ -90,8 +127,8 @@ void Cell_pup(pup_er p, Cell *self)
 	pup_bytes(p, self->out, size());
 	self->in = pup_alloc_direct(p, self->in, size());
 	pup_bytes(p, self->in, size());
-	self->up = pup_device(p, self->up, size());
-	self->across = pup_device(p, self->across, size());
+	self->up = pup_memory(p, self->up);
+	self->across = pup_memory(p, self->across);
 	pup_channel(p, &self->from[UP], self->up);
 	pup_channel(p, &self->from[ACROSS], self->across);
 	pup_channel(p, &self->from[DOWN], self->in);
@@ -217,8 +254,8 @@ void Cell_on_drop(Cell *self)
 		CkChannelDestroy(self->from[i]);
 		CkChannelDestroy(self->to[i]);
 	}
-	CkDirect_freeDevice(self->up);
-	CkDirect_freeDevice(self->across);
+	free_memory(self->up);
+	free_memory(self->across);
 	CkDirect_free(self->in);
 	free(self->out);
 	memset(self->from, 0, sizeof self->from);
@@ -243,6 +280,7 @@ void Main_on_new(Main *self, CkArgMsg *m)
 	percent = saves ? 30 : check_argument(m, 3, 30);
 	bytes = saves ? 3000 : check_argument(m, 4, 1000);
 	n_cells = saves ? 5 : check_argument(m, 5, 5);
+	created = saves ? getenv("CREATED") != NULL : m->argc > 6;
 	CkPrintf("named_device: seed %llu\n", (unsigned long long)seed);
 	cells = Cell_ckNew(CkDims1(n_cells));
 	Cell_begin_all(cells);
