@@ -78,7 +78,7 @@ INCLUDES = {
     'runtime/strategies*': ['cklb.h', *MACHINE],
     'runtime/chare*': [*SCHEDULER, 'strategies.h', 'lb_dump.h', 'core_share.h', *IMAGE],
     'runtime/direct*': SCHEDULER,
-    'runtime/device': ['runtime/direct/*', *SCHEDULER],
+    'runtime/device': ['runtime/direct/*', 'abstract.h', *SCHEDULER],
     'runtime': ['chare_layer.h', 'ckembed.h', 'ckgen.h', 'device_layer.h', 'direct_layer.h', 'csd.h', 'pe.h'],
     'ci-compiler': ['one_line.h'],
     'launcher': [*IMAGE, 'launcher/keeper/*', 'job-control/ckctl.h', 'cmi_charm.h', 'cmi_gauge.h', 'cmi_link.h', 'cmi_space.h', 'cmi_ticks.h', 'one_line.h'],
@@ -99,7 +99,7 @@ INCLUDES = {
     'tests': SCHEDULER,
     # place.h: atrest drives bulk moves itself.
     'tests/device': ['runtime/device/cu.h', 'runtime/device/kernels.h', 'examples/stencil/device_kernels.h'],
-    'tests/programs*': ['tests/device/order_*.h', 'ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h', 'tests/programs/device_driver.h',
+    'tests/programs*': ['tests/device/order_*.h', 'runtime/device/cu.h', 'ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'ckembed.h', 'csd.h', 'cth.h', 'tests/programs/check.h', 'tests/programs/device_driver.h',
                         'runtime/chare/place/record/place.h'],
     'tests/ci': ['ck.h', 'ckgen.h', 'ckdirect.h', 'ci-compiler/*'],
     'tests/alloc': [],

@@ -3,8 +3,8 @@
  * memory.h: host memory that devices reach, devices' memory that other processes reach.
  *
  * What is registered or mapped stays so until the node stops, except in vmm.h: to undo it stops the
- * thread while a stream waits (device.h). An allocation that its owner frees while others have it mapped would
- * lose puts without an error.
+ * thread while a stream waits (device.h). An allocation that its owner frees while others have it
+ * mapped would lose puts without an error.
  */
 #ifndef DEVICE_MEMORY_H
 #define DEVICE_MEMORY_H

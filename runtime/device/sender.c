@@ -213,8 +213,8 @@ bool device_busy(struct pe *pe, const struct direct_sender *s)
 	return ds->staged && device_staged_busy(pe, ds->staged);
 }
 
-/* An end with a name leaves with its element, which frees the send buffer; another one's mapping may
- * go with it. */
+/* An end with a name leaves with its element, which frees the send buffer; with another one the
+ * mapping may go. */
 void device_leave(struct pe *pe, struct direct_sender *s)
 {
 	struct device_sender *ds = s->device;

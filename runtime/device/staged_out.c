@@ -27,6 +27,7 @@ struct device_staged_out {
 	uint64_t reads;               /* puts that the device has copied here */
 	uint32_t n, left;             /* pieces; of the put under way, that are not put */
 	bool to_host;                 /* the receiver's channel is the only piece's */
+	bool gone;                    /* the receiver's end has ended before it was joined */
 	struct piece piece[];
 };
 
@@ -87,6 +88,9 @@ static void put_piece(struct pe *pe, struct piece *p)
 
 static void piece_may_go(struct pe *pe, struct piece *p)
 {
+	if (p->out->gone)
+		direct_broken(pe, call, direct_id_of_sender(p->out->ds->end), "create a new channel",
+			      "the receiver has destroyed this channel");
 	if (p->out->joining)
 		p->waits = true;
 	else
@@ -237,6 +241,16 @@ struct device_staged_out *device_staged_out_open(struct pe *pe, const char *call
 	return out;
 }
 
+/** Whether the receiver, on this PE, has destroyed its end since it answered. Before the first put
+ * it may, and then this end will end, too. */
+static bool has_gone(struct pe *pe, const struct device_staged_out *out, const struct device_msg *m)
+{
+	const struct direct_sender *s = out->ds->end;
+
+	return s->receiver == pe->id && !out->left &&
+	       !direct_channel_find(pe, m->channel, m->generation);
+}
+
 void device_joined_arrived(struct pe *pe, const struct device_msg *m)
 {
 	const struct device_staging *j = device_pe_of(pe)->joining;
@@ -247,6 +261,9 @@ void device_joined_arrived(struct pe *pe, const struct device_msg *m)
 	if (!j || j->out->n != m->n)
 		return; /* the sending end is gone */
 	out = j->out;
+	out->gone = has_gone(pe, out, m);
+	if (out->gone)
+		return;
 	drop_request(pe, out);
 	for (uint32_t i = 0; i < out->n; i++) {
 		out->piece[i].handle = m->handle[i];

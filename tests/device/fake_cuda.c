@@ -47,11 +47,12 @@
 #define CU_PROTOTYPE(name, parameters) FAKE cu_result name parameters;
 CU_EACH(CU_PROTOTYPE)
 CU_EACH_OF_VMM(CU_PROTOTYPE)
-CU_PROTOTYPE(cuMemCreate,
-	     (cu_handle *handle_p, size_t bytes, const struct cu_prop *prop, unsigned long long flags))
-CU_PROTOTYPE(cuMemGetAllocationGranularity,
-	     (size_t *bytes_p, const struct cu_prop *prop, uint32_t option))
 #undef CU_PROTOTYPE
+/* Programs have use for these. */
+FAKE cu_result cuMemCreate(cu_handle *handle_p, size_t bytes, const struct cu_prop *prop,
+			   unsigned long long flags);
+FAKE cu_result cuMemGetAllocationGranularity(size_t *bytes_p, const struct cu_prop *prop,
+					     uint32_t option);
 
 enum {
 	NOT_FOUND = 500,
@@ -314,7 +315,7 @@ cu_result cuIpcOpenMemHandle_v2(cu_ptr *p, struct cu_ipc handle, unsigned flags)
 /* ---- memory of cuMemCreate ------------------------------------------------------------------- */
 
 /** A new one, with one reference. */
-static cu_result enter_shared(cu_handle *handle_p, struct shared new)
+static cu_result enter_shared(cu_handle *handle_p, struct shared made)
 {
 	struct shared *s = shared;
 	int imports = 0;
@@ -324,11 +325,11 @@ static cu_result enter_shared(cu_handle *handle_p, struct shared new)
 		s++;
 	for (int i = 0; i < ALLOCS; i++)
 		imports += (shared[i].refs || shared[i].maps) && shared[i].imported;
-	if (s == shared + ALLOCS || (fault("few") && new.imported && imports == IMPORTS_MOST)) {
+	if (s == shared + ALLOCS || (imports == IMPORTS_MOST && made.imported && fault("few"))) {
 		fprintf(stderr, "fake_cuda: too many allocations are mapped\n");
 		abort();
 	}
-	*s = new;
+	*s = made;
 	s->refs = 1;
 	*handle_p = (cu_handle)(s - shared) + 1;
 	pthread_mutex_unlock(&lock);
@@ -352,15 +353,15 @@ static void forget_shared(struct shared *s)
 cu_result cuMemCreate(cu_handle *handle_p, size_t bytes, const struct cu_prop *prop,
 		      unsigned long long flags)
 {
-	struct shared new = { .bytes = bytes, .types = prop->handles, .ordinal = prop->place.id };
+	struct shared made = { .bytes = bytes, .types = prop->handles, .ordinal = prop->place.id };
 
 	if (flags || !bytes || bytes % GRAIN || prop->type != CU_ALLOCATION_PINNED ||
 	    prop->place.type != CU_PLACE_DEVICE)
 		return CU_INVALID_VALUE;
-	new.fd = memfd_create("fake_cuda", MFD_CLOEXEC);
-	if (new.fd < 0 || ftruncate(new.fd, (off_t)bytes))
+	made.fd = memfd_create("fake_cuda", MFD_CLOEXEC);
+	if (made.fd < 0 || ftruncate(made.fd, (off_t)bytes))
 		return CU_NO_MEMORY;
-	return enter_shared(handle_p, new);
+	return enter_shared(handle_p, made);
 }
 
 cu_result cuMemGetAllocationGranularity(size_t *bytes_p, const struct cu_prop *prop,
@@ -429,14 +430,14 @@ cu_result cuMemExportToShareableHandle(void *fd_p, cu_handle handle, uint32_t ty
 
 cu_result cuMemImportFromShareableHandle(cu_handle *handle_p, void *fd, uint32_t type)
 {
-	struct shared new = { .types = type, .ordinal = (int)current - 1, .imported = true };
+	struct shared made = { .types = type, .ordinal = (int)current - 1, .imported = true };
 	struct stat info;
 
 	if (type != CU_HANDLE_FD || fault("noimport") || fstat((int)(intptr_t)fd, &info))
 		return CU_INVALID_VALUE;
-	new.fd = fcntl((int)(intptr_t)fd, F_DUPFD_CLOEXEC, 0);
-	new.bytes = (size_t)info.st_size;
-	return new.fd < 0 ? CU_NO_MEMORY : enter_shared(handle_p, new);
+	made.fd = fcntl((int)(intptr_t)fd, F_DUPFD_CLOEXEC, 0);
+	made.bytes = (size_t)info.st_size;
+	return made.fd < 0 ? CU_NO_MEMORY : enter_shared(handle_p, made);
 }
 
 cu_result cuMemAddressReserve(cu_ptr *p, size_t bytes, size_t alignment, cu_ptr hint,

@@ -317,8 +317,8 @@ void Main_on_new(Main *self, CkArgMsg *m)
 		;
 	rounds = m->argc > 2 ? atoi(m->argv[2]) : 5;
 	bytes = m->argc > 3 ? atoi(m->argv[3]) : 1000;
-	for (memory = 0; memory < MEMORIES - 1 && m->argc > 4 && strcmp(m->argv[4], memories[memory]); memory++)
-		;
+	while (m->argc > 4 && memory < MEMORIES - 1 && strcmp(m->argv[4], memories[memory]))
+		memory++;
 	n_cells = 2 * CkNumPes();
 	if (how == AHEAD)
 		n_cells = 2;

@@ -76,6 +76,19 @@ static inline void driver_copy(void *host, cu_ptr at, size_t n, bool to_device)
 
 /* ---- memory of cuMemCreate ------------------------------------------------------------------- */
 
+typedef cu_result (*driver_attribute_fn)(void *value_p, int attribute, cu_ptr p);
+typedef cu_result (*driver_grain_fn)(size_t *bytes_p, const struct cu_prop *prop, uint32_t option);
+typedef cu_result (*driver_reserve_fn)(cu_ptr *p, size_t bytes, size_t alignment, cu_ptr hint,
+				       unsigned long long flags);
+typedef cu_result (*driver_create_fn)(cu_handle *handle_p, size_t bytes, const struct cu_prop *prop,
+				      unsigned long long flags);
+typedef cu_result (*driver_map_fn)(cu_ptr p, size_t bytes, size_t offset, cu_handle handle,
+				   unsigned long long flags);
+typedef cu_result (*driver_access_fn)(cu_ptr p, size_t bytes, const struct cu_access *access,
+				      size_t n);
+typedef cu_result (*driver_release_fn)(cu_handle handle);
+typedef cu_result (*driver_range_fn)(cu_ptr p, size_t bytes);
+
 /** What it needs to know of the device that CkDirect_allocDevice takes; its driver is loaded. */
 static inline struct cu_prop driver_prop(bool exported)
 {
@@ -83,7 +96,7 @@ static inline struct cu_prop driver_prop(bool exported)
 	struct cu_prop prop = { .type = CU_ALLOCATION_PINNED,
 				.handles = exported ? CU_HANDLE_FD : 0,
 				.place = { .type = CU_PLACE_DEVICE } };
-	cu_result (*attribute)(void *value_p, int attribute, cu_ptr p);
+	driver_attribute_fn attribute;
 
 	driver_call("cuPointerGetAttribute", &attribute);
 	CHECK(attribute(&prop.place.id, CU_POINTER_ORDINAL, (uintptr_t)there) == CU_OK);
@@ -95,7 +108,7 @@ static inline struct cu_prop driver_prop(bool exported)
 static inline size_t driver_whole(size_t least)
 {
 	const struct cu_prop prop = driver_prop(true);
-	cu_result (*grain)(size_t *bytes_p, const struct cu_prop *prop, uint32_t option);
+	driver_grain_fn grain;
 	size_t one;
 
 	driver_call("cuMemGetAllocationGranularity", &grain);
@@ -108,14 +121,11 @@ static inline cu_ptr driver_create(int n, size_t each, bool exported)
 {
 	const struct cu_prop prop = driver_prop(exported);
 	const struct cu_access access = { prop.place, CU_ACCESS_BOTH };
-	cu_result (*reserve)(cu_ptr *p, size_t bytes, size_t alignment, cu_ptr hint,
-			     unsigned long long flags);
-	cu_result (*create)(cu_handle *handle_p, size_t bytes, const struct cu_prop *prop,
-			    unsigned long long flags);
-	cu_result (*map)(cu_ptr p, size_t bytes, size_t offset, cu_handle handle,
-			 unsigned long long flags);
-	cu_result (*set_access)(cu_ptr p, size_t bytes, const struct cu_access *access, size_t n);
-	cu_result (*release)(cu_handle handle);
+	driver_reserve_fn reserve;
+	driver_create_fn create;
+	driver_map_fn map;
+	driver_access_fn set_access;
+	driver_release_fn release;
 	cu_ptr at;
 
 	driver_call("cuMemAddressReserve", &reserve);
@@ -137,8 +147,7 @@ static inline cu_ptr driver_create(int n, size_t each, bool exported)
 
 static inline void driver_unmap(cu_ptr at, size_t whole)
 {
-	cu_result (*unmap)(cu_ptr p, size_t bytes);
-	cu_result (*leave)(cu_ptr p, size_t bytes);
+	driver_range_fn unmap, leave;
 
 	driver_call("cuMemUnmap", &unmap);
 	driver_call("cuMemAddressFree", &leave);
