@@ -27,9 +27,11 @@ extern "C" {
 
 /** As CkDirect_createHandleSeq, into a buffer in a device's memory.
  *
- * Shape    any size >= 1 and any alignment; all of it in one allocation.
+ * Shape    any size >= 1 and any alignment; all of it in one allocation, or in mappings of cuMemMap
+ *          one behind the other.
  * Owner    dbuf stays the user's, and must be freed after the channel has been destroyed and every
- *          sender has destroyed its end.
+ *          sender has destroyed its end. Memory of cuMemCreate that other processes have mapped
+ *          is held by them until then.
  * Misuse   memory that is no device's aborts, as does a job without a driver or a device, and
  *          CkDirect_createSet with such a channel. */
 CkDirectHandle CkDirect_createHandleDevice(void *dbuf, size_t bytes, CkDirectFn fn, void *data);

@@ -23,7 +23,7 @@
  * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
  * fails (a launch), early (words are stored before the data); of cuMemCreate's memory noexport,
  * noimport, and nomap and noaccess of other processes' allocations; tidy (what is left of it at the
- * end is an error), few (at most 8 allocations of other processes may be mapped at once).
+ * end is an error), few (of its own and of other processes' allocations there may be 20 and 8).
  */
 #include "../../runtime/device/cu.h"
 #include "../../runtime/device/kernels.h"
@@ -63,6 +63,7 @@ enum {
 	POLL_US = 20,
 	PAUSE_US = 20000,
 	GRAIN = 2 << 20,
+	OWN_MOST = 20,
 	IMPORTS_MOST = 8,
 };
 
@@ -318,15 +319,16 @@ cu_result cuIpcOpenMemHandle_v2(cu_ptr *p, struct cu_ipc handle, unsigned flags)
 static cu_result enter_shared(cu_handle *handle_p, struct shared made)
 {
 	struct shared *s = shared;
-	int imports = 0;
+	const int most = !fault("few") ? ALLOCS : made.imported ? IMPORTS_MOST : OWN_MOST;
+	int n = 0;
 
 	pthread_mutex_lock(&lock);
 	while (s < shared + ALLOCS && (s->refs || s->maps))
 		s++;
 	for (int i = 0; i < ALLOCS; i++)
-		imports += (shared[i].refs || shared[i].maps) && shared[i].imported;
-	if (s == shared + ALLOCS || (imports == IMPORTS_MOST && made.imported && fault("few"))) {
-		fprintf(stderr, "fake_cuda: too many allocations are mapped\n");
+		n += (shared[i].refs || shared[i].maps) && shared[i].imported == made.imported;
+	if (s == shared + ALLOCS || n >= most) {
+		fprintf(stderr, "fake_cuda: too many allocations\n");
 		abort();
 	}
 	*s = made;

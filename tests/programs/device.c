@@ -5,12 +5,12 @@
  * there into the next one's device memory, and that into the next one's host memory, where it is
  * compared. A barrier between the rounds says that all ends are ready.
  *
- *	device put|stream|all|done|rebind|ahead|quiet|fence|MISTAKE [ROUNDS [BYTES [MEMORY]]]
+ *	device put|stream|all|done|rebind|ahead|quiet|fence|part|MISTAKE [ROUNDS [BYTES [MEMORY]]]
  *
  * stream: the puts from device memory go into a stream of the cell. all: two of them in one
  * launch. quiet, fence: what ends a round. done: each reports its local completion. rebind: from
  * two buffers in turn. ahead: two cells, of which each tells its stream once what to do in all
- * rounds.
+ * rounds. part: one of two channels into a cell's memory ends before the first put.
  *
  * MEMORY: whole is memory of cuMemCreate, of which a cell has one allocation that can be exported;
  * closed one that cannot; pieces several, and each buffer lies in two of them.
@@ -22,12 +22,12 @@
 #include "device_driver.h"
 
 enum {
-	PUT, STREAM, ALL, DONE, REBIND, AHEAD, QUIET, FENCE,
+	PUT, STREAM, ALL, DONE, REBIND, AHEAD, QUIET, FENCE, PART,
 	EARLY, MANY, UNWAITED, SET, HOST, WRONG, BEYOND,
 	HOWS
 };
 static const char *const hows[] = { "put", "stream", "all", "done", "rebind", "ahead", "quiet",
-				    "fence", "early",
+				    "fence", "part", "early",
 				    "many", "unwaited", "set", "host", "wrong", "beyond" };
 
 enum { UP, ACROSS, DOWN, MORE, CHANNELS };
@@ -300,6 +300,8 @@ void Cell_on_handles(Cell *self, CkDirectHandle up, CkDirectHandle across, CkDir
 		CkDirect_rebind(&self->out[ACROSS], self->up, (size_t)bytes);
 	CkDirect_assocLocalDevice(&self->out[DOWN], self->across, (size_t)bytes);
 	CkDirect_assocLocalDevice(&self->out[MORE], self->up, (size_t)bytes);
+	if (how == PART)
+		CkDirect_destroyHandle(&self->out[MORE]);
 	CHECK(!strcmp(CkDirect_path(&self->out[UP]), "device-staged"));
 	CHECK(!strcmp(CkDirect_path(&self->out[DOWN]), "device-staged"));
 	path = CkDirect_path(&self->out[ACROSS]);
