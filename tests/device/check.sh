@@ -115,8 +115,17 @@ for shape in "$threads" "-n 2"; do
 	done
 done
 CK_SHARE=0 path 0 "-n 2" put 4 3000000
+# Memory of cuMemCreate: mapped in the other process, or staged where a buffer lies in two mappings.
+for how in put stream all part; do
+	path 0 "-n 2" $how 20 4096 whole
+	echo "$text" | grep -q ' [1-9][0-9]* device-vmm,' || fail "memory of cuMemCreate is not shared: $text"
+done
+path 1 "-n 2" put 4 3000000 whole
+path 0 "$threads" put 20 4096 pieces
+path 0 "-n 2" put 20 4096 pieces
 for shape in "$threads" "-n 2"; do
 	ck 60 "$shape" "$programs/named_device" 1 10 40 || fail "named_device $shape: $text"
+	ck 60 "$shape" "$programs/named_device" 1 10 40 1000 5 created || fail "named_device $shape, cuMemCreate: $text"
 done
 
 # ---- hazards -------------------------------------------------------------------------------------------------------

@@ -127,6 +127,7 @@ static struct {
 	size_t bytes;
 } registered[REGISTERED_MOST];
 
+/** Under the lock. */
 static struct alloc *find_alloc(cu_ptr p)
 {
 	for (int i = 0; i < ALLOCS; i++)
@@ -184,6 +185,17 @@ static void *inside(cu_ptr p, size_t bytes)
 		at = usable(p, bytes) ? a->inside + (p - a->at) : NULL;
 	pthread_mutex_unlock(&lock);
 	return at;
+}
+
+/** Whether there is device memory. */
+static bool is_device(cu_ptr p)
+{
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	is = find_alloc(p);
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 /** 1: all of it in one registration; 0: not at all; -1: in part. */
@@ -873,7 +885,7 @@ static void wait_until_done(cu_stream s, uint64_t number)
 /** A word that streams may use. */
 static bool is_word(cu_ptr p)
 {
-	return p % 8 == 0 && (find_alloc(p) || is_registered((void *)p, 8) == 1);
+	return p % 8 == 0 && (is_device(p) || is_registered((void *)p, 8) == 1);
 }
 
 cu_result cuStreamWriteValue64_v2(cu_stream s, cu_ptr p, uint64_t value, unsigned flags)
@@ -894,7 +906,7 @@ cu_result cuStreamWaitValue64_v2(cu_stream s, cu_ptr p, uint64_t value, unsigned
 
 cu_result cuMemcpyDtoDAsync_v2(cu_ptr to, cu_ptr from, size_t bytes, cu_stream s)
 {
-	if (!inside(to, bytes) || !inside(from, bytes) || !find_alloc(to) || !find_alloc(from))
+	if (!inside(to, bytes) || !inside(from, bytes) || !is_device(to) || !is_device(from))
 		return CU_INVALID_VALUE;
 	push(s, (struct op){ .kind = COPY, .to = to, .from = from, .bytes = bytes });
 	return CU_OK;
@@ -905,7 +917,7 @@ cu_result cuMemcpyDtoHAsync_v2(void *to, cu_ptr from, size_t bytes, cu_stream s)
 	const int pinned = is_registered(to, bytes);
 	uint64_t number;
 
-	if (!find_alloc(from) || !inside(from, bytes) || pinned < 0)
+	if (!is_device(from) || !inside(from, bytes) || pinned < 0)
 		return CU_INVALID_VALUE;
 	number = push(s, (struct op){ .kind = COPY, .to = (uintptr_t)to, .from = from,
 			.bytes = bytes });
@@ -919,7 +931,7 @@ cu_result cuMemcpyHtoDAsync_v2(cu_ptr to, const void *from, size_t bytes, cu_str
 	const int pinned = is_registered(from, bytes);
 	struct op o = { .kind = COPY, .to = to, .from = (uintptr_t)from, .bytes = bytes };
 
-	if (!find_alloc(to) || !inside(to, bytes) || pinned < 0)
+	if (!is_device(to) || !inside(to, bytes) || pinned < 0)
 		return CU_INVALID_VALUE;
 	if (!pinned)
 		o.own = memcpy(malloc(bytes), from, bytes);
@@ -968,8 +980,8 @@ cu_result cuGraphAddMemcpyNode(cu_node *node_p, cu_graph graph, const cu_node *a
 			       const struct cu_copy *c, cu_ctx ctx)
 {
 	if (!ctx || c->from.type != CU_MEMORY_DEVICE || c->to.type != CU_MEMORY_DEVICE ||
-	    c->height != 1 || c->depth != 1 || !find_alloc(c->from.device) ||
-			!find_alloc(c->to.device) ||
+	    c->height != 1 || c->depth != 1 || !is_device(c->from.device) ||
+			!is_device(c->to.device) ||
 	    !inside(c->from.device, c->width) || !inside(c->to.device, c->width))
 		return CU_INVALID_VALUE;
 	return add_node(node_p, graph, after, n_after,

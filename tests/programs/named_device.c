@@ -96,9 +96,21 @@ void Cell_on_new(Cell *self)
 	make_mistake(self);
 }
 
+/* Through host memory, of which nobody keeps the address. */
+static void pup_contents(pup_er p, void *at)
+{
+	unsigned char *host = pup_isSizing(p) ? NULL : malloc(size());
+
+	if (pup_isPacking(p))
+		driver_copy(host, (uintptr_t)at, size(), false);
+	pup_bytes(p, host, size());
+	if (pup_isUnpacking(p))
+		driver_copy(host, (uintptr_t)at, size(), true);
+	free(host);
+}
+
 static void *pup_memory(pup_er p, void *at)
 {
-	unsigned char *host;
 	bool there = at != NULL;
 
 	if (!created)
@@ -106,17 +118,12 @@ static void *pup_memory(pup_er p, void *at)
 	pup_bool(p, &there);
 	if (!there)
 		return NULL;
-	host = malloc(size());
-	if (pup_isPacking(p))
-		driver_copy(host, (uintptr_t)at, size(), false);
-	pup_bytes(p, host, size());
-	if (pup_isUnpacking(p)) {
+	if (pup_isUnpacking(p))
 		at = device_memory();
-		driver_copy(host, (uintptr_t)at, size(), true);
-	}
 	if (pup_isDeleting(p))
 		free_memory(at);
-	free(host);
+	else
+		pup_contents(p, at);
 	return at;
 }
 
