@@ -3,9 +3,9 @@
  * vmm.h: memory that the program made by cuMemCreate, between the processes of a host.
  *
  * cuIpcGetMemHandle refuses such memory. Where it was made to be exported as a file descriptor, the
- * receiver's process keeps one while a channel into the allocation is there, and gives it to those
- * that ask for it at an abstract socket, whose random name is in the channel's handle. The sender's
- * process maps the allocation. Whatever fails on the way, the puts are staged.
+ * receiver's process gives one to those that ask for it at an abstract socket, whose random name is
+ * in the channel's handle, while a channel into the allocation is there. The sender's process maps
+ * the allocation. Whatever fails on the way, the puts are staged.
  *
  * An export holds the allocation, and so does a mapping, as long as there is a channel to it.
  */

@@ -18,15 +18,14 @@ enum { ASK_S = 1, SHORT_NS = 10 * 1000 * 1000 };
 
 struct device_export {
 	struct device_export *next;
+	const struct device *device;
 	cu_handle handle;             /* held: so no other allocation gets this value */
 	uint64_t number, bytes;
 	uint32_t users;               /* receiving ends */
-	int fd;
 };
 
 /** Made with the first export. */
 struct device_exports {
-	const struct device_driver *driver;
 	pthread_mutex_t lock;         /* of the list: PEs change it, the thread looks into it */
 	struct device_export *first;
 	uint64_t made;
@@ -45,21 +44,34 @@ void vmm_socket_name(const unsigned char process[16], char name[VMM_SOCKET_BYTES
 		n += snprintf(name + n, (size_t)(VMM_SOCKET_BYTES - n), "%02x", process[i]);
 }
 
-/** A packet with the descriptor; without one there is no such export. */
-static void send_descriptor(int to, const int *fd)
+/** A descriptor, which is made for each that asks: a process may have few. -1: there is none. */
+static int descriptor_of(const struct device_export *e)
+{
+	const struct device_driver *cu = e->device->driver;
+	int fd = -1;
+
+	if (cu->cuCtxSetCurrent(e->device->ctx) != CU_OK ||
+	    cu->cuMemExportToShareableHandle(&fd, e->handle, CU_HANDLE_FD, 0) != CU_OK)
+		return -1;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+/** A packet with the descriptor, if there is one. */
+static void send_descriptor(int to, int fd)
 {
 	union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = { { 0 } };
 	char some = 0;
 	struct iovec io = { &some, 1 };
 	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
 
-	if (fd) {
+	if (fd >= 0) {
 		m.msg_control = &control;
 		m.msg_controllen = sizeof control;
 		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){
-			.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof *fd),
+			.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd),
 		};
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fd, sizeof *fd);
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof fd);
 	}
 	sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -68,8 +80,8 @@ static void send_descriptor(int to, const int *fd)
 static void answer(struct device_exports *all, int to)
 {
 	const struct timeval patience = { .tv_sec = ASK_S };
-	const int *fd = NULL;
 	uint64_t number;
+	int fd = -1;
 
 	setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	if (!abstract_is_ours(to) || recv(to, &number, sizeof number, 0) != sizeof number)
@@ -77,9 +89,11 @@ static void answer(struct device_exports *all, int to)
 	pthread_mutex_lock(&all->lock);
 	for (const struct device_export *e = all->first; e; e = e->next)
 		if (e->number == number)
-			fd = &e->fd;
-	send_descriptor(to, fd);
+			fd = descriptor_of(e);
 	pthread_mutex_unlock(&all->lock);
+	send_descriptor(to, fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* It ends when its socket is shut down. Without descriptors for it a caller waits. */
@@ -144,7 +158,6 @@ static struct device_exports *exports_of(struct device_node *dn)
 	if (dn->exports)
 		return dn->exports;
 	all = cmi_alloc_zero(1, sizeof *all, "a device's exports");
-	all->driver = &dn->driver;
 	pthread_mutex_init(&all->lock, NULL);
 	if (begin_to_serve(all))
 		return dn->exports = all;
@@ -175,37 +188,34 @@ static bool is_made_for_it(const struct device_driver *cu, cu_handle handle)
 }
 
 /** For the allocation, whose handle becomes the export's. NULL: it cannot be exported. */
-static struct device_export *export_more(struct device_exports *all, cu_handle handle,
-					 uint64_t bytes)
+static struct device_export *export_more(struct device_exports *all, const struct device *dev,
+					 cu_handle handle, uint64_t bytes)
 {
 	struct device_export *e;
-	int fd = -1;
 
-	if (!is_made_for_it(all->driver, handle) ||
-	    all->driver->cuMemExportToShareableHandle(&fd, handle, CU_HANDLE_FD, 0) != CU_OK)
+	if (!is_made_for_it(dev->driver, handle))
 		return NULL;
-	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	e = cmi_alloc_zero(1, sizeof *e, "a device's exports");
-	*e = (struct device_export){ all->first, handle, ++all->made, bytes, 0, fd };
+	*e = (struct device_export){ all->first, dev, handle, ++all->made, bytes, 0 };
 	return all->first = e;
 }
 
 /* An export that is there holds the handle already. */
-static struct device_export *find_or_export(struct device_exports *all, cu_handle handle,
-					    uint64_t bytes)
+static struct device_export *find_or_export(struct device_exports *all, const struct device *dev,
+					    cu_handle handle, uint64_t bytes)
 {
 	struct device_export *e = all->first;
 
 	while (e && (e->handle != handle || e->bytes != bytes))
 		e = e->next;
 	if (e)
-		all->driver->cuMemRelease(handle);
+		dev->driver->cuMemRelease(handle);
 	else
-		e = export_more(all, handle, bytes);
+		e = export_more(all, dev, handle, bytes);
 	if (e)
 		e->users++;
 	else
-		all->driver->cuMemRelease(handle);
+		dev->driver->cuMemRelease(handle);
 	return e;
 }
 
@@ -216,8 +226,7 @@ static void drop(struct device_exports *all, struct device_export *e)
 	while (*p != e)
 		p = &(*p)->next;
 	*p = e->next;
-	close(e->fd);
-	all->driver->cuMemRelease(e->handle);
+	e->device->driver->cuMemRelease(e->handle);
 	free(e);
 }
 
@@ -242,7 +251,7 @@ struct device_export *device_export(struct pe *pe, const struct device *dev, cu_
 		return NULL;
 	}
 	pthread_mutex_lock(&all->lock);
-	e = find_or_export(all, handle, mapped);
+	e = find_or_export(all, dev, handle, mapped);
 	pthread_mutex_unlock(&all->lock);
 	if (!e)
 		return NULL;

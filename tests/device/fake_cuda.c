@@ -18,7 +18,8 @@
  *   - nodes of a graph that have no order run the wrong way round;
  *   - memory of cuMemCreate has no handle of cuIpcGetMemHandle, is mapped in whole grains, and can
  *     be used by nobody before cuMemSetAccess; the value of a handle is used again.
- * That cuMemUnmap blocks while a stream waits is not known of one.
+ * That cuMemUnmap blocks while a stream waits is not known of one, nor that export and import need a
+ * context.
  *
  * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
  * fails (a launch), early (words are stored before the data); of cuMemCreate's memory noexport,
@@ -435,7 +436,7 @@ cu_result cuMemExportToShareableHandle(void *fd_p, cu_handle handle, uint32_t ty
 
 	pthread_mutex_lock(&lock);
 	s = shared_of(handle);
-	if (s && !flags && type == CU_HANDLE_FD && (s->types & type) && !fault("noexport"))
+	if (current && s && !flags && type == CU_HANDLE_FD && (s->types & type) && !fault("noexport"))
 		fd = dup(s->fd);
 	pthread_mutex_unlock(&lock);
 	*(int *)fd_p = fd;
@@ -447,7 +448,7 @@ cu_result cuMemImportFromShareableHandle(cu_handle *handle_p, void *fd, uint32_t
 	struct shared made = { .types = type, .ordinal = (int)current - 1, .imported = true };
 	struct stat info;
 
-	if (type != CU_HANDLE_FD || fault("noimport") || fstat((int)(intptr_t)fd, &info))
+	if (!current || type != CU_HANDLE_FD || fault("noimport") || fstat((int)(intptr_t)fd, &info))
 		return CU_INVALID_VALUE;
 	made.fd = fcntl((int)(intptr_t)fd, F_DUPFD_CLOEXEC, 0);
 	made.bytes = (size_t)info.st_size;
