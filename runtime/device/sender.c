@@ -102,6 +102,17 @@ static struct direct_line *map_line(struct pe *pe, const char *call, struct dire
 	return line;
 }
 
+/** Whether no node before this one shares its host with another: in a job of several hosts one says
+ * what holds for all. */
+static bool is_first_of_neighbours(const struct cmi_job *job)
+{
+	for (int i = 0; i < job->node; i++)
+		for (int j = i + 1; j < job->n_nodes; j++)
+			if (job->host_id[i] == job->host_id[j])
+				return false;
+	return true;
+}
+
 /* Without MPS the device switches between processes, 143 us each time (docs/CHANNELS.md). */
 static void say_mps(struct pe *pe, const struct device *dev)
 {
@@ -114,7 +125,7 @@ static void say_mps(struct pe *pe, const struct device *dev)
 	said = dn->said_mps;
 	dn->said_mps = true;
 	pthread_mutex_unlock(&dn->lock);
-	if (!said && pe->node->job->node == 0)
+	if (!said && is_first_of_neighbours(pe->node->job))
 		fprintf(stderr, "chard: processes of this job share a device without MPS, and each switch "
 				"between them takes about 143 us: use more PEs of a process (--ppn), or "
 				"start MPS\n");

@@ -23,8 +23,8 @@
  *
  * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
  * fails (a launch), early (words are stored before the data); of cuMemCreate's memory noexport,
- * noimport, and nomap and noaccess of other processes' allocations; tidy (what is left of it at the
- * end is an error), few (of its own and of other processes' allocations there may be 20 and 8).
+ * noimport, and nomap and noaccess of other processes' allocations; tidy (what is left of it at
+ * the end is an error), few (there may be 20 of its own allocations and 8 of other processes').
  */
 #include "../../runtime/device/cu.h"
 #include "../../runtime/device/kernels.h"

@@ -79,7 +79,8 @@ static void call_counted(struct pe *pe, const struct direct_channel_hot *hot,
 }
 
 /** The function, in checked mode, with a trace, or counted. It may destroy the channel, and create
- * another one in the same record. */
+ * another one in the same record. What is the layer for devices' own is no function of the
+ * program's. */
 static __attribute__((noinline)) void call_closely(struct pe *pe,
 						   const struct direct_channel_hot *hot)
 {
@@ -89,6 +90,10 @@ static __attribute__((noinline)) void call_closely(struct pe *pe,
 	/* relaxed: direct_check_put uses it only to word an error. */
 	if (pe->node->check)
 		atomic_store_explicit(&ch->line->consumed, ch->iteration, memory_order_relaxed);
+	if (hot->inner) {
+		ch->fn(ch->data);
+		return;
+	}
 	record_function(pe, TRACE_PUT_BEGIN, &was, was.iteration);
 	if (pe->counts)
 		call_counted(pe, hot, ch);

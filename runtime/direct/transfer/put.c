@@ -308,9 +308,11 @@ static void count_put(struct pe *pe, const struct direct_sender *s)
 	pe->node->count->put(pe, s->receiver, s->bytes);
 }
 
-/** For a put that has waited: when it is made. */
+/** For a put that has waited: when it is made. Of a put in pieces only itself is told. */
 static void tell_put(struct pe *pe, const struct direct_sender *s)
 {
+	if (s->inner)
+		return;
 	if (pe->trace)
 		record_put(pe, s);
 	if (pe->counts)
