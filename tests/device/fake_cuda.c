@@ -18,8 +18,8 @@
  *   - nodes of a graph that have no order run the wrong way round;
  *   - memory of cuMemCreate has no handle of cuIpcGetMemHandle, is mapped in whole grains, and can
  *     be used by nobody before cuMemSetAccess; the value of a handle is used again.
- * That cuMemUnmap blocks while a stream waits is not known of one, nor that export and import need a
- * context.
+ * That cuMemUnmap blocks while a stream waits is not known of one, nor that export and import need
+ * a context.
  *
  * FAKE_CUDA names faults, separated by commas: nodevice, noalloc, noipc, nomemops, two (devices),
  * fails (a launch), early (words are stored before the data); of cuMemCreate's memory noexport,
