@@ -90,6 +90,8 @@ LEFT_OUT_SO := $(if $(LEFT_OUT),$(B)/left_out/shared.o)
 CKCI_OBJ := $(call obj,$(wildcard ci-compiler/*.c))
 RUN_OBJ  := $(call obj,$(wildcard launcher/*.c launcher/keeper/*.c) job-control/status.c)
 IMAGE_OBJ := $(call obj,$(wildcard runtime/image/*.c))
+# What keepers seal with.
+SEAL_OBJ := $(call obj,runtime/machine/base/cmi_env.c $(addprefix runtime/machine/filter/,library.c seal.c wire_key.c))
 # OTF2 is optional: with it cktrace has --otf2.
 OTF2     := $(shell echo 'int main(void) { return !OTF2_AttributeList_New(); }' | \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -include otf2/otf2.h -x c - -o /dev/null -lotf2 2>/dev/null && echo -lotf2)
@@ -210,7 +212,7 @@ $(CKCTL): $(CKCTL_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^
-$(CKRUN): $(RUN_OBJ) $(IMAGE_OBJ)
+$(CKRUN): $(RUN_OBJ) $(IMAGE_OBJ) $(SEAL_OBJ)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -pthread -ldl

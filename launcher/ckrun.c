@@ -40,6 +40,7 @@
  */
 #include "launch.h"
 #include "keeper/keeper.h"
+#include "../runtime/machine/base/cmi_alloc.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -238,6 +239,14 @@ static void drain_and_free(struct launch_job *job)
 	launch_kvs_fini(&job->kvs);
 	free(job->nodes);
 	launch_options_fini(&job->o);
+}
+
+/* Of what ckrun shares with the runtime: the seals of its keepers. */
+void cmi_no_memory(size_t bytes, const char *what)
+{
+	(void)bytes;
+	launch_must_have(NULL, what);
+	abort(); /* it does not come back */
 }
 
 int main(int argc, char **argv)

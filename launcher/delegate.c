@@ -257,6 +257,8 @@ static void hydra_keeper(struct line *l, const char *host, int n)
 
 static void mpirun_keeper(struct line *l, const char *host, int n)
 {
+	static const char *const needed[] = { "CK_WIRE_KEY", "LD_LIBRARY_PATH" };
+
 	add(l, launch_on_path("mpirun.openmpi") ? "mpirun.openmpi" : "mpirun");
 	add(l, "--host");
 	add(l, host);
@@ -265,8 +267,9 @@ static void mpirun_keeper(struct line *l, const char *host, int n)
 	add(l, "--bind-to");
 	add(l, "none");
 	export_name(l, KEEPER_VARIABLE, strlen(KEEPER_VARIABLE));
-	if (getenv("LD_LIBRARY_PATH"))
-		export_name(l, "LD_LIBRARY_PATH", strlen("LD_LIBRARY_PATH"));
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (getenv(needed[i]))
+			export_name(l, needed[i], strlen(needed[i]));
 }
 
 /* ---- which launcher ------------------------------------------------------------------- */

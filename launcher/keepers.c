@@ -8,6 +8,7 @@
  */
 #include "launch.h"
 #include "keeper/keeper_choose.h"
+#include "../runtime/machine/filter/wire_key.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,7 +40,7 @@ enum {
 
 /** One that has come. */
 struct keeper_of_host {
-	int fd;                  /* -1: it is lost */
+	struct keeper_link link; /* fd is -1: it is lost */
 	struct keeper_hello hello;
 	struct sockaddr_storage at; /* where other keepers reach it */
 };
@@ -55,13 +56,14 @@ struct keeper_launcher {
 
 /** Somebody who calls, until he has proved to be a keeper. */
 struct caller {
-	int fd;                  /* -1: nobody */
-	struct keeper_challenge challenge;
+	struct keeper_link link; /* fd is -1: nobody */
+	struct keeper_greeting greeting;
 };
 
 struct launch_keepers {
 	char name[NAMES];        /* of the nodes' socket, with @ */
-	struct cmi_key128 key;
+	struct cmi_key128 key;   /* as the keepers get it */
+	struct keeper_secret secret;
 	int listen_fd;
 	uint16_t port;
 	struct keeper_of_host *list;
@@ -91,10 +93,11 @@ struct launch_keepers *launch_keepers_new(void)
 
 	s->listen_fd = -1;
 	for (int i = 0; i < CALLERS; i++)
-		s->callers[i].fd = -1;
+		s->callers[i].link.fd = -1;
 	if (getrandom(random, sizeof(random), 0) != sizeof(random) ||
 	    getrandom(&s->key, sizeof(s->key), 0) != sizeof(s->key))
 		launch_must_have(NULL, "random numbers");
+	keeper_secret_open(&s->secret, s->key, wire_seals());
 	snprintf(s->name, sizeof(s->name), "@ckrun-%016llx%016llx", (unsigned long long)random[0],
 		 (unsigned long long)random[1]);
 	return s;
@@ -143,9 +146,9 @@ static void set_given(const struct launch_keepers *s, const char *host)
 {
 	char text[4096];
 
-	snprintf(text, sizeof(text), "%s %016llx%016llx %u %s", s->name + 1,
-		 (unsigned long long)s->key.k[0], (unsigned long long)s->key.k[1], s->port,
-		 host[0] ? host : "-");
+	snprintf(text, sizeof(text), "%s %016llx%016llx %s %u %s", s->name + 1,
+		 (unsigned long long)s->key.k[0], (unsigned long long)s->key.k[1],
+		 s->secret.seals ? KEEPER_SEALED : KEEPER_PLAIN, s->port, host[0] ? host : "-");
 	launch_addresses(text, sizeof(text));
 	if (setenv(KEEPER_VARIABLE, text, true))
 		_exit(1);
@@ -202,13 +205,14 @@ static void start_launchers(struct launch_job *job)
 
 /* ---- keepers come -------------------------------------------------------------------------- */
 
-static void add_keeper(struct launch_keepers *s, int fd, const struct keeper_hello *hello)
+static void add_keeper(struct launch_keepers *s, const struct keeper_link *l,
+		       const struct keeper_hello *hello)
 {
-	struct keeper_of_host k = { .fd = fd, .hello = *hello };
+	struct keeper_of_host k = { .link = *l, .hello = *hello };
 	socklen_t n = sizeof(k.at);
 
-	keeper_watch(fd);
-	getpeername(fd, (struct sockaddr *)&k.at, &n);
+	keeper_watch(l->fd);
+	getpeername(l->fd, (struct sockaddr *)&k.at, &n);
 	if (k.at.ss_family == AF_INET6)
 		((struct sockaddr_in6 *)(void *)&k.at)->sin6_port = htons((uint16_t)hello->port);
 	else
@@ -224,12 +228,11 @@ static void accept_caller(struct launch_keepers *s)
 	const int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
 	for (int i = 0; fd >= 0 && i < CALLERS; i++)
-		if (s->callers[i].fd < 0) {
-			s->callers[i].fd = fd;
-			if (keeper_challenge(fd, &s->callers[i].challenge))
-				return;
-			s->callers[i].fd = -1;
-			break;
+		if (s->callers[i].link.fd < 0) {
+			s->callers[i].link.fd = fd;
+			if (!keeper_challenge(&s->callers[i].link, &s->secret, &s->callers[i].greeting))
+				keeper_close(&s->callers[i].link);
+			return;
 		}
 	if (fd >= 0)
 		close(fd);
@@ -239,18 +242,16 @@ static void accept_caller(struct launch_keepers *s)
 static void hear_caller(struct launch_keepers *s, struct caller *c)
 {
 	struct keeper_hello hello;
-	const ssize_t n = recv(c->fd, &hello, sizeof(hello), MSG_PEEK | MSG_DONTWAIT);
+	const int rc = keeper_take_now(&c->link, &hello, sizeof(hello));
 
-	if (n > 0 && n < (ssize_t)sizeof(hello))
+	if (rc == 0)
 		return;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n == (ssize_t)sizeof(hello) && keeper_take(c->fd, &hello, sizeof(hello)) &&
-	    keeper_welcome(c->fd, s->key, &c->challenge, &hello))
-		add_keeper(s, c->fd, &hello);
+	if (rc > 0 && keeper_welcome(&c->link, &s->secret, &c->greeting, &hello))
+		add_keeper(s, &c->link, &hello);
 	else
-		close(c->fd);
-	c->fd = -1;
+		keeper_close(&c->link);
+	explicit_bzero(c->greeting.secret_key, sizeof(c->greeting.secret_key));
+	c->link = (struct keeper_link){ .fd = -1 };
 }
 
 /** Take what comes within a slice of time. */
@@ -260,7 +261,7 @@ static void hear_callers(struct launch_keepers *s)
 
 	p[0] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
 	for (int i = 0; i < CALLERS; i++)
-		p[1 + i] = (struct pollfd){ .fd = s->callers[i].fd, .events = POLLIN };
+		p[1 + i] = (struct pollfd){ .fd = s->callers[i].link.fd, .events = POLLIN };
 	if (poll(p, 1 + CALLERS, SLICE_MS) <= 0)
 		return;
 	for (int i = 0; i < CALLERS; i++)
@@ -272,11 +273,8 @@ static void hear_callers(struct launch_keepers *s)
 
 static void stop_listening(struct launch_keepers *s)
 {
-	for (int i = 0; i < CALLERS; i++) {
-		if (s->callers[i].fd >= 0)
-			close(s->callers[i].fd);
-		s->callers[i].fd = -1;
-	}
+	for (int i = 0; i < CALLERS; i++)
+		keeper_close(&s->callers[i].link);
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
 	s->listen_fd = -1;
@@ -293,7 +291,7 @@ static int n_come(const struct launch_keepers *s, const struct keeper_launcher *
 	int n = 0;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		n += s->list[i].fd >= 0 && (!l->host[0] || !strcmp(s->list[i].hello.name, l->host));
+		n += s->list[i].link.fd >= 0 && (!l->host[0] || !strcmp(s->list[i].hello.name, l->host));
 	return n;
 }
 
@@ -401,10 +399,14 @@ bool launch_keepers_start(struct launch_job *job)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static void lose(struct launch_keepers *s, uint32_t i)
+static void lose(struct launch_job *job, uint32_t i)
 {
-	close(s->list[i].fd);
-	s->list[i].fd = -1;
+	struct launch_keepers *s = of(job);
+
+	if (s->list[i].link.spoiled)
+		launch_say(job, "what ckrun received from the keeper of images on host %s %s",
+			   s->list[i].hello.host, keeper_not_opened);
+	keeper_close(&s->list[i].link);
 	s->reports[i].answers = false;
 	free(s->reports[i].images);
 	s->reports[i].images = NULL;
@@ -412,7 +414,7 @@ static void lose(struct launch_keepers *s, uint32_t i)
 
 static bool serves(const struct launch_keepers *s, uint32_t i)
 {
-	return s->list[i].fd >= 0 && !s->list[i].hello.idle;
+	return s->list[i].link.fd >= 0 && !s->list[i].hello.idle;
 }
 
 /** A node's, which the keeper hands on. */
@@ -425,21 +427,10 @@ static void hear_word(struct launch_job *job, const struct keeper_say *say)
 		launch_again_came(&job->o, say->start);
 	else if (say->word == KEEPER_MET || say->word == KEEPER_NOTE)
 		launch_again_noted(&job->o, say->start, say->word == KEEPER_MET ? NULL : text);
+	else if (say->word == KEEPER_WARN)
+		launch_say(job, "%s", text);
 	else if (say->word == KEEPER_SAY)
 		snprintf(of(job)->said, sizeof(of(job)->said), "%s", text);
-}
-
-/** The next word, if one is there. -1: the connection is broken; 0: there is none now. */
-static int next_word(int fd, struct keeper_say *say)
-{
-	const ssize_t n = recv(fd, say, sizeof(*say), MSG_PEEK | MSG_DONTWAIT);
-	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
-
-	if (n == (ssize_t)sizeof(*say))
-		return keeper_take(fd, say, sizeof(*say)) ? 1 : -1;
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		return -1;
-	return poll(&p, 1, 0) == 1 ? -1 : 0;
 }
 
 /** The next one on another host; -1: there is none. */
@@ -461,13 +452,13 @@ static int32_t neighbour(const struct launch_job *job, uint32_t me)
  * keeper is lost, too. */
 static void send_neighbours(struct launch_job *job)
 {
-	const struct launch_keepers *s = of(job);
+	struct launch_keepers *s = of(job);
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct keeper_say say = { .word = KEEPER_NEIGHBOUR, .neighbour = neighbour(job, i) };
 
 		if (serves(s, i))
-			keeper_send(s->list[i].fd, &say, sizeof(say));
+			keeper_send(&s->list[i].link, &say, sizeof(say));
 	}
 }
 
@@ -488,14 +479,15 @@ void launch_keepers_read(struct launch_job *job)
 	int rc = 0;
 
 	for (uint32_t i = 0; s && i < s->n; i++) {
-		while (s->list[i].fd >= 0 && (rc = next_word(s->list[i].fd, &say)) > 0)
+		while (s->list[i].link.fd >= 0 &&
+		       (rc = keeper_take_now(&s->list[i].link, &say, sizeof(say))) > 0)
 			hear_word(job, &say);
-		if (s->list[i].fd < 0 || rc == 0)
+		if (s->list[i].link.fd < 0 || rc == 0)
 			continue;
 		if (serves(s, i))
 			launch_say(job, "the keeper of images on host %s is lost, and with it the images there; the job "
 				   "goes on without", s->list[i].hello.host);
-		lose(s, i);
+		lose(job, i);
 		s->lost_ms = launch_now_ms();
 		send_neighbours(job);
 	}
@@ -509,14 +501,14 @@ enum heard { HEARD, BROKEN, INTERRUPTED };
 static enum heard await_word(struct launch_job *job, uint32_t i, enum keeper_word word,
 			     int64_t until)
 {
-	const int fd = of(job)->list[i].fd;
+	struct keeper_link *l = &of(job)->list[i].link;
 	struct keeper_say say;
 
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		struct pollfd p = { .fd = l->fd, .events = POLLIN };
 		int rc;
 
-		while ((rc = next_word(fd, &say)) > 0) {
+		while ((rc = keeper_take_now(l, &say, sizeof(say))) > 0) {
 			if (say.word == word)
 				return HEARD;
 			hear_word(job, &say);
@@ -535,19 +527,19 @@ static enum heard await_word(struct launch_job *job, uint32_t i, enum keeper_wor
 static bool take_report(struct launch_keepers *s, uint32_t i)
 {
 	struct keeper_report *r = &s->reports[i];
-	const int fd = s->list[i].fd;
+	struct keeper_link *l = &s->list[i].link;
 	bool ok;
 
 	free(r->images);
 	r->images = NULL;
-	keeper_bound(fd, KEEPER_SILENT_S);
-	ok = keeper_take(fd, &r->state, sizeof(r->state));
+	keeper_bound(l->fd, KEEPER_SILENT_S);
+	ok = keeper_take(l, &r->state, sizeof(r->state));
 	r->heard_ns = launch_now_ns();
 	if (ok && r->state.n_images) {
 		r->images = launch_must_have(malloc(r->state.n_images * sizeof(*r->images)), "the images");
-		ok = keeper_take(fd, r->images, r->state.n_images * sizeof(*r->images));
+		ok = keeper_take(l, r->images, r->state.n_images * sizeof(*r->images));
 	}
-	keeper_bound(fd, 0);
+	keeper_bound(l->fd, 0);
 	return r->answers = ok;
 }
 
@@ -565,7 +557,7 @@ static bool hear_reports(struct launch_job *job, const char *lost_host, bool los
 		if (heard == INTERRUPTED)
 			return false;
 		if (heard == BROKEN || !take_report(s, i))
-			lose(s, i);
+			lose(job, i);
 	}
 	return true;
 }
@@ -586,8 +578,8 @@ bool launch_keepers_stop(struct launch_job *job)
 	const char *lost;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		if (serves(s, i) && !keeper_send(s->list[i].fd, &say, sizeof(say)))
-			lose(s, i);
+		if (serves(s, i) && !keeper_send(&s->list[i].link, &say, sizeof(say)))
+			lose(job, i);
 	/* What the others say may name the lost host. */
 	lost = launch_again_lost_host(&job->o);
 	if (!hear_reports(job, lost, false, STOP_MS))
@@ -612,7 +604,7 @@ static bool send_start(const struct launch_job *job, uint32_t i,
 		       const struct sockaddr_storage *peers)
 {
 	const struct launch_keepers *s = of(job);
-	const int fd = s->list[i].fd;
+	struct keeper_link *l = &s->list[i].link;
 	const struct keeper_say say = { .word = KEEPER_START };
 	const uint32_t n_nodes = (uint32_t)(job->o.n_pes / job->o.ppn);
 	struct keeper_place *none = NULL;
@@ -626,9 +618,9 @@ static bool send_start(const struct launch_job *job, uint32_t i,
 
 	if (!s->choice.places)
 		none = launch_must_have(calloc(n_nodes, sizeof(*none)), "the nodes");
-	ok = keeper_send(fd, &say, sizeof(say)) && keeper_send(fd, &start, sizeof(start)) &&
-	     keeper_send(fd, peers, s->n * sizeof(*peers)) &&
-	     keeper_send(fd, none ? none : s->choice.places, start.n_nodes * sizeof(*none));
+	ok = keeper_send(l, &say, sizeof(say)) && keeper_send(l, &start, sizeof(start)) &&
+	     keeper_send(l, peers, s->n * sizeof(*peers)) &&
+	     keeper_send(l, none ? none : s->choice.places, start.n_nodes * sizeof(*none));
 	free(none);
 	return ok;
 }
@@ -645,7 +637,7 @@ static bool start_all(struct launch_job *job, bool *interrupted)
 		peers[i] = s->list[i].at;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (serves(s, i) && !send_start(job, i, peers)) {
-			lose(s, i);
+			lose(job, i);
 			ok = false;
 		}
 	for (uint32_t i = 0; i < s->n && !*interrupted; i++) {
@@ -654,7 +646,7 @@ static bool start_all(struct launch_job *job, bool *interrupted)
 		*interrupted = heard == INTERRUPTED;
 		if (heard != BROKEN)
 			continue;
-		lose(s, i);
+		lose(job, i);
 		ok = false;
 	}
 	free(peers);
@@ -664,7 +656,7 @@ static bool start_all(struct launch_job *job, bool *interrupted)
 /** Whether nodes may come to the host of this keeper, which is lost. */
 static bool needs_another(const struct launch_job *job, const struct keeper_of_host *k)
 {
-	return k->fd < 0 && !k->hello.idle && !launch_again_lost(&job->o, k->hello.name) &&
+	return k->link.fd < 0 && !k->hello.idle && !launch_again_lost(&job->o, k->hello.name) &&
 	       !launch_again_lost(&job->o, k->hello.host);
 }
 
@@ -750,8 +742,7 @@ void launch_keepers_end(struct launch_keepers *s)
 {
 	stop_listening(s);
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (s->list[i].fd >= 0)
-			close(s->list[i].fd);
+		keeper_close(&s->list[i].link);
 		free(s->reports[i].images);
 	}
 	await_end(s, END_MS);

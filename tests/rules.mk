@@ -42,7 +42,11 @@ $(UNIT_BINS): LIBS += -lcmocka
 $(B)/tests/chare/test_multicast_nodes: LIBS += -Wl,--wrap=client_arrived
 # Tests that decide when a message arrives (tests/check_hold.h).
 $(B)/tests/scheduler/test_watch_waves $(B)/tests/chare/test_closing $(B)/tests/chare/test_newborn: LIBS += -Wl,--wrap=client_arrived,--wrap=cmi_progress,--wrap=cmi_sleep
-$(B)/tests/launcher/test_keeper_choose: $(addprefix $(B)/launcher/keeper/,keeper_choose.o keeper_net.o)
+KEEPER_NET := $(addprefix $(B)/launcher/,buf.o keeper/keeper_net.o keeper/keeper_seal.o)
+$(B)/tests/launcher/test_keeper_choose: $(B)/launcher/keeper/keeper_choose.o $(KEEPER_NET)
+$(B)/tests/launcher/test_keeper_net: $(KEEPER_NET)
+# Processors without AES.
+$(B)/tests/launcher/test_keeper_net: LIBS += -Wl,--wrap=seal_has_aes
 $(B)/tests/launcher/test_keeper_images: $(B)/launcher/keeper/keeper_images.o
 $(B)/tests/chare/test_lb_dump $(B)/tests/chare/test_choose: $(B)/bench/lb_read.o
 # It has a function of its own before UCX's.

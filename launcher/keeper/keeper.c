@@ -53,7 +53,8 @@ bool keeper_line_start(struct keeper_line **list, struct keeper *k, int fd,
 
 	if (line)
 		*line = (struct keeper_line){
-			.k = k, .next = *list, .fd = fd, .process = -1, .peer = -1, .run = k->run,
+			.k = k, .next = *list, .link = { .fd = fd }, .process = -1, .peer = -1,
+			.run = k->run,
 		};
 	if (line && start_thread(serve, line)) {
 		*list = line;
@@ -72,7 +73,7 @@ void keeper_line_end(struct keeper_line **list, struct keeper_line *line)
 	while (*list != line)
 		list = &(*list)->next;
 	*list = line->next;
-	close(line->fd);
+	keeper_close(&line->link);
 	if (line->process >= 0)
 		close(line->process);
 	free(line);
@@ -84,10 +85,11 @@ void keeper_line_end(struct keeper_line **list, struct keeper_line *line)
 
 /** What KEEPER_VARIABLE says. */
 struct keeper_given {
-	char key[33], host[KEEPER_NAME];
+	char key[33], wire[8], host[KEEPER_NAME];
 	unsigned port;
 	struct sockaddr_storage at[KEEPER_ADDRESSES];
 	int n;
+	bool refused;            /* somebody there saw no proof that we are of the job, or gave none */
 };
 
 static bool take_address(struct keeper_given *g, const char *text)
@@ -114,10 +116,11 @@ static bool read_given(struct keeper *k, struct keeper_given *g)
 	int used = 0;
 
 	if (!text ||
-	    sscanf(text, "%63s %32s %u %255s%n", k->name, g->key, &g->port, g->host, &used) != 4 ||
+	    sscanf(text, "%63s %32s %7s %u %255s%n", k->name, g->key, g->wire, &g->port, g->host,
+		   &used) != 5 ||
 	    sscanf(g->key, "%16llx%16llx", &a, &b) != 2)
 		return false;
-	k->key = (struct cmi_key128){ { a, b } };
+	keeper_secret_open(&k->secret, (struct cmi_key128){ { a, b } }, !strcmp(g->wire, KEEPER_SEALED));
 	for (text += used; sscanf(text, " %63s%n", address, &used) == 1; text += used)
 		if (!take_address(g, address))
 			return false;
@@ -125,20 +128,33 @@ static bool read_given(struct keeper *k, struct keeper_given *g)
 }
 
 /** Which of its addresses leads there is not known before. */
-static bool reach(struct keeper *k, const struct keeper_given *g)
+static bool reach(struct keeper *k, struct keeper_given *g)
 {
 	for (int i = 0; i < g->n; i++) {
-		k->ckrun = keeper_call(&g->at[i], CALL_MS);
-		if (k->ckrun < 0)
+		k->ckrun.fd = keeper_call(&g->at[i], CALL_MS);
+		if (k->ckrun.fd < 0)
 			continue;
-		keeper_bound(k->ckrun, SHAKE_S);
-		if (keeper_greet(k->ckrun, k->key, &k->hello)) {
-			keeper_bound(k->ckrun, 0);
+		keeper_bound(k->ckrun.fd, SHAKE_S);
+		if (keeper_greet(&k->ckrun, &k->secret, &k->hello)) {
+			keeper_bound(k->ckrun.fd, 0);
 			return true;
 		}
-		close(k->ckrun);
+		g->refused |= errno == EPERM;
+		keeper_close(&k->ckrun);
 	}
 	return false;
+}
+
+/** Why there is no ckrun. */
+static int not_reached(const struct keeper *k, const struct keeper_given *g)
+{
+	if (k->secret.seals && g->refused)
+		return launch_wrong("keeper of images on %s: ckrun's host does not take it for one of this "
+				    "job: CK_WIRE_KEY is another file here, or unset on one side (copy the "
+				    "same file to all hosts), or somebody changed what they said",
+				    k->hello.host);
+	return launch_wrong("keeper of images on %s: ckrun's host does not answer, on port %u and %d "
+			    "addresses", k->hello.host, g->port, g->n);
 }
 
 void keeper_tell(struct keeper *k, enum keeper_word word, uint32_t start, const char *text)
@@ -147,8 +163,25 @@ void keeper_tell(struct keeper *k, enum keeper_word word, uint32_t start, const 
 
 	snprintf(say.text, sizeof say.text, "%s", text);
 	pthread_mutex_lock(&k->say_lock);
-	keeper_send(k->ckrun, &say, sizeof say);
+	keeper_send(&k->ckrun, &say, sizeof say);
 	pthread_mutex_unlock(&k->say_lock);
+}
+
+void keeper_warn(struct keeper *k, const struct keeper_link *l, const char *sender)
+{
+	char text[IMAGE_KEEPER_TEXT];
+	bool is_new;
+
+	if (!l->spoiled)
+		return;
+	pthread_mutex_lock(&k->lock);
+	is_new = !k->warned;
+	k->warned = true;
+	pthread_mutex_unlock(&k->lock);
+	snprintf(text, sizeof text, "what the keeper of images on host %.80s received from %.80s %s",
+		 k->hello.host, sender, keeper_not_opened);
+	if (is_new)
+		keeper_tell(k, KEEPER_WARN, 0, text);
 }
 
 /* ---- STOP ---------------------------------------------------------------------------------- */
@@ -210,8 +243,8 @@ static void stop(struct keeper *k)
 	list = keeper_list(&k->own, false, list, &s.n_images);
 	list = keeper_list(&k->mirror, true, list, &s.n_images);
 	pthread_mutex_lock(&k->say_lock);
-	if (keeper_send(k->ckrun, &say, sizeof say) && keeper_send(k->ckrun, &s, sizeof s) && list)
-		keeper_send(k->ckrun, list, s.n_images * sizeof *list);
+	if (keeper_send(&k->ckrun, &say, sizeof say) && keeper_send(&k->ckrun, &s, sizeof s) && list)
+		keeper_send(&k->ckrun, list, s.n_images * sizeof *list);
 	pthread_mutex_unlock(&k->say_lock);
 	free(list);
 }
@@ -249,14 +282,14 @@ static bool take_start(struct keeper *k)
 	k->peers = NULL;
 	k->places = NULL;
 	k->here = NULL;
-	if (!keeper_take(k->ckrun, s, sizeof *s))
+	if (!keeper_take(&k->ckrun, s, sizeof *s))
 		return false;
 	k->peers = launch_must_have(calloc(s->n_peers, sizeof *k->peers), "the keepers");
 	k->places = launch_must_have(calloc(s->n_nodes, sizeof *k->places), "the nodes");
 	k->here = launch_must_have(calloc(s->n_nodes, sizeof *k->here), "the nodes");
 	k->n_here = s->n_nodes;
-	return keeper_take(k->ckrun, k->peers, s->n_peers * sizeof *k->peers) &&
-	       keeper_take(k->ckrun, k->places, s->n_nodes * sizeof *k->places);
+	return keeper_take(&k->ckrun, k->peers, s->n_peers * sizeof *k->peers) &&
+	       keeper_take(&k->ckrun, k->places, s->n_nodes * sizeof *k->places);
 }
 
 /** False: ckrun's connection is broken. */
@@ -282,11 +315,12 @@ static bool start(struct keeper *k)
 		set_page(k);
 		k->runs = true;
 		k->deaf = -1;
+		k->warned = false;
 		k->run++;
 	}
 	free(here);
 	pthread_mutex_unlock(&k->lock);
-	return ok && keeper_send(k->ckrun, &say, sizeof say);
+	return ok && keeper_send(&k->ckrun, &say, sizeof say);
 }
 
 /* ---- the process --------------------------------------------------------------------------- */
@@ -298,18 +332,30 @@ static void set_neighbour(struct keeper *k, int32_t neighbour)
 	pthread_mutex_unlock(&k->lock);
 }
 
+/** False: there is no such word, or ckrun's connection is broken. */
+static bool serve_word(struct keeper *k, const struct keeper_say *say)
+{
+	switch (say->word) {
+	case KEEPER_STOP:
+		stop(k);
+		return true;
+	case KEEPER_NEIGHBOUR:
+		set_neighbour(k, say->neighbour);
+		return true;
+	case KEEPER_START:
+		return start(k);
+	default:
+		return false;
+	}
+}
+
 static void serve_ckrun(struct keeper *k)
 {
 	struct keeper_say say;
 
-	while (keeper_take(k->ckrun, &say, sizeof say)) {
-		if (say.word == KEEPER_STOP)
-			stop(k);
-		else if (say.word == KEEPER_NEIGHBOUR)
-			set_neighbour(k, say.neighbour);
-		else if (say.word != KEEPER_START || !start(k))
-			return;
-	}
+	while (keeper_take(&k->ckrun, &say, sizeof say) && serve_word(k, &say))
+		;
+	keeper_warn(k, &k->ckrun, "ckrun");
 }
 
 /** Nothing but what is needed to say who we are. */
@@ -367,7 +413,7 @@ static void raise_files(void)
 int keeper_main(void)
 {
 	static struct keeper k = {
-		.ckrun = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .say_lock = PTHREAD_MUTEX_INITIALIZER,
+		.ckrun = { .fd = -1 }, .lock = PTHREAD_MUTEX_INITIALIZER, .say_lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 	};
 	struct keeper_given given = { .n = 0 };
@@ -382,8 +428,7 @@ int keeper_main(void)
 	if (open_all(&k) >= 0)
 		return LOST;
 	if (!reach(&k, &given))
-		return launch_wrong("keeper of images on %s: ckrun's host does not answer, on port %u and %d "
-				    "addresses", k.hello.host, given.port, given.n);
+		return not_reached(&k, &given);
 	if (k.hello.idle ||
 	    (start_thread(keeper_nodes_serve, &k) && start_thread(keeper_notes_serve, &k) &&
 	     start_thread(keeper_peers_serve, &k)))

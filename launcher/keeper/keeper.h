@@ -5,6 +5,7 @@
  *
  *   keeper_words.h   what ckrun and keepers say to each other
  *   keeper_net.c     their connections
+ *   keeper_seal.c    and what seals these
  *   keeper_images.c  which images are here, and which are no longer needed
  *   keeper_nodes.c   the nodes of this host
  *   keeper_peers.c   copies of images, from and to other keepers
@@ -27,7 +28,7 @@ struct keeper;
 struct keeper_line {
 	struct keeper *k;
 	struct keeper_line *next;
-	int fd;
+	struct keeper_link link;
 	/* of a node */
 	int process;             /* a descriptor of it; -1: there is none */
 	bool has_spoken;         /* so it is a node */
@@ -50,9 +51,10 @@ struct keeper_copy {
 struct keeper {
 	/* never change */
 	char name[IMAGE_KEEPER_NAME]; /* without the @ */
-	struct cmi_key128 key;
+	struct keeper_secret secret;
 	struct keeper_hello hello;
-	int ckrun, nodes_fd, notes_fd, peers_fd;
+	struct keeper_link ckrun;
+	int nodes_fd, notes_fd, peers_fd;
 	struct image_memory own, mirror;
 	pthread_mutex_t say_lock; /* held while a word to ckrun is sent */
 	/* under the lock */
@@ -69,6 +71,7 @@ struct keeper {
 	bool *here;              /* nodes of this run, [n_here] */
 	uint32_t n_here;
 	int32_t deaf;            /* the neighbour that has been said not to answer; -1: none */
+	bool warned;             /* that something does not open, since the last START */
 	uint64_t tidied_own, tidied_mirror; /* up to these checkpoints */
 };
 
@@ -76,6 +79,8 @@ struct keeper {
 int keeper_main(void);
 /** A word to ckrun. */
 void keeper_tell(struct keeper *k, enum keeper_word word, uint32_t start, const char *text);
+/** If what `sender` ("ckrun on its host") has sent does not open, tell ckrun once a start. */
+void keeper_warn(struct keeper *k, const struct keeper_link *l, const char *sender);
 
 /* ---- keeper_images.c ----------------------------------------------------------------------- */
 

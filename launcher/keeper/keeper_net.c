@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * keeper_net.c: connections between ckrun and keepers. The key never goes over them: both ends
- * prove by SipHash that they know it, each with a random number of the other's.
+ * prove by SipHash that they know it, each with a random number of the other's. The proofs cover
+ * the public keys, so nobody can put himself between the two.
  */
 #include "keeper_words.h"
 
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,7 +103,17 @@ void keeper_bound(int fd, int seconds)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
 }
 
-bool keeper_send(int fd, const void *data, size_t n)
+void keeper_close(struct keeper_link *l)
+{
+	keeper_seal_end(l);
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+static bool send_all(int fd, const void *data, size_t n)
 {
 	const char *at = data;
 
@@ -118,7 +130,7 @@ bool keeper_send(int fd, const void *data, size_t n)
 	return true;
 }
 
-bool keeper_take(int fd, void *data, size_t n)
+static bool take_all(int fd, void *data, size_t n)
 {
 	char *at = data;
 
@@ -135,22 +147,99 @@ bool keeper_take(int fd, void *data, size_t n)
 	return true;
 }
 
+static size_t piece_of(size_t n)
+{
+	return n < KEEPER_FRAME ? n : KEEPER_FRAME;
+}
+
+bool keeper_send(struct keeper_link *l, const void *data, size_t n)
+{
+	const char *at = data;
+
+	if (!l->out)
+		return send_all(l->fd, data, n);
+	for (size_t piece; n; at += piece, n -= piece) {
+		piece = piece_of(n);
+		if (!send_all(l->fd, l->out->frame, keeper_seal_frame(l, at, piece)))
+			return false;
+	}
+	return true;
+}
+
+static bool send_plain_file(int fd, int from, off_t at, off_t end)
+{
+	while (at < end) {
+		const ssize_t n = sendfile(fd, from, &at, (size_t)(end - at));
+
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return false;
+	}
+	return true;
+}
+
+/* It is sealed where it is read to. */
+bool keeper_send_file(struct keeper_link *l, int from, uint64_t at, uint64_t n)
+{
+	if (!l->out)
+		return send_plain_file(l->fd, from, (off_t)at, (off_t)(at + n));
+	for (size_t piece; n; at += piece, n -= piece) {
+		piece = piece_of(n);
+		if (pread(from, l->out->frame, piece, (off_t)at) != (ssize_t)piece ||
+		    !send_all(l->fd, l->out->frame, keeper_seal_frame(l, l->out->frame, piece)))
+			return false;
+	}
+	return true;
+}
+
+bool keeper_take(struct keeper_link *l, void *data, size_t n)
+{
+	char *at = data;
+
+	if (!l->in)
+		return take_all(l->fd, data, n);
+	for (size_t piece; n; at += piece, n -= piece) {
+		piece = piece_of(n);
+		if (!take_all(l->fd, l->in->frame, piece + SEAL_TAG) || !keeper_open_frame(l, at, piece))
+			return false;
+	}
+	return true;
+}
+
+int keeper_take_now(struct keeper_link *l, void *data, size_t n)
+{
+	void *to = l->in ? l->in->frame : data;
+	const size_t all = l->in ? n + SEAL_TAG : n;
+	const ssize_t got = recv(l->fd, to, all, MSG_PEEK | MSG_DONTWAIT);
+	struct pollfd p = { .fd = l->fd, .events = POLLRDHUP };
+
+	if (got == (ssize_t)all)
+		return keeper_take(l, data, n) ? 1 : -1;
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		return -1;
+	return poll(&p, 1, 0) == 1 ? -1 : 0;
+}
+
 /* ---- who is there -------------------------------------------------------------------------- */
 
-static uint64_t mac_of_hello(struct cmi_key128 key, const struct keeper_challenge *c,
+static uint64_t mac_of_hello(const struct keeper_secret *s, const struct keeper_challenge *c,
 			     const struct keeper_hello *hello)
 {
 	char text[sizeof *c + offsetof(struct keeper_hello, mac)];
 
 	memcpy(text, c, sizeof *c);
 	memcpy(text + sizeof *c, hello, sizeof text - sizeof *c);
-	return cmi_mac(key, text, sizeof text);
+	return cmi_mac(s->key, text, sizeof text);
 }
 
-/* It is shorter than what the caller proves, so neither can stand for the other. */
-static uint64_t mac_of_welcome(struct cmi_key128 key, const struct keeper_hello *hello)
+/* It is of more bytes than what the caller proves, so neither can stand for the other. */
+static uint64_t mac_of_welcome(const struct keeper_secret *s, const struct keeper_challenge *c,
+			       const struct keeper_hello *hello)
 {
-	return cmi_mac(key, hello->nonce, sizeof hello->nonce);
+	char text[sizeof *c + sizeof *hello];
+
+	memcpy(text, c, sizeof *c);
+	memcpy(text + sizeof *c, hello, sizeof *hello);
+	return cmi_mac(s->key, text, sizeof text);
 }
 
 static bool draw(uint64_t nonce[2])
@@ -158,30 +247,42 @@ static bool draw(uint64_t nonce[2])
 	return getrandom(nonce, 2 * sizeof *nonce, 0) == 2 * sizeof *nonce;
 }
 
-bool keeper_greet(int fd, struct cmi_key128 key, struct keeper_hello *hello)
+bool keeper_greet(struct keeper_link *l, const struct keeper_secret *s, struct keeper_hello *hello)
 {
 	struct keeper_challenge c;
 	struct keeper_welcome w;
+	uint8_t secret_key[SEAL_KEY];
+	bool ok;
 
-	if (!keeper_take(fd, &c, sizeof c) || !draw(hello->nonce))
+	errno = 0;
+	if (!keeper_take(l, &c, sizeof c) || !draw(hello->nonce))
 		return false;
-	hello->mac = mac_of_hello(key, &c, hello);
-	return keeper_send(fd, hello, sizeof *hello) && keeper_take(fd, &w, sizeof w) &&
-	       w.mac == mac_of_welcome(key, hello);
+	keeper_seal_keys(s, hello->public_key, secret_key, &hello->has_aes);
+	hello->mac = mac_of_hello(s, &c, hello);
+	ok = keeper_send(l, hello, sizeof *hello) && keeper_take(l, &w, sizeof w) &&
+	     w.mac == mac_of_welcome(s, &c, hello) &&
+	     keeper_seal(l, s, true, &c, hello, secret_key);
+	explicit_bzero(secret_key, sizeof secret_key);
+	errno = EPERM;
+	return ok;
 }
 
-bool keeper_challenge(int fd, struct keeper_challenge *c)
+bool keeper_challenge(struct keeper_link *l, const struct keeper_secret *s,
+		      struct keeper_greeting *g)
 {
-	return draw(c->nonce) && keeper_send(fd, c, sizeof *c);
+	*g = (struct keeper_greeting){ .challenge = { .unused = 0 } };
+	keeper_seal_keys(s, g->challenge.public_key, g->secret_key, &g->challenge.has_aes);
+	return draw(g->challenge.nonce) && keeper_send(l, &g->challenge, sizeof g->challenge);
 }
 
-bool keeper_welcome(int fd, struct cmi_key128 key, const struct keeper_challenge *c,
-		    const struct keeper_hello *hello)
+bool keeper_welcome(struct keeper_link *l, const struct keeper_secret *s,
+		    const struct keeper_greeting *g, const struct keeper_hello *hello)
 {
-	const struct keeper_welcome w = { mac_of_welcome(key, hello) };
+	const struct keeper_welcome w = { mac_of_welcome(s, &g->challenge, hello) };
 
-	return hello->mac == mac_of_hello(key, c, hello) && !hello->host[KEEPER_NAME - 1] &&
-	       !hello->name[KEEPER_NAME - 1] && keeper_send(fd, &w, sizeof w);
+	return hello->mac == mac_of_hello(s, &g->challenge, hello) && !hello->host[KEEPER_NAME - 1] &&
+	       !hello->name[KEEPER_NAME - 1] && keeper_send(l, &w, sizeof w) &&
+	       keeper_seal(l, s, false, &g->challenge, hello, g->secret_key);
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */

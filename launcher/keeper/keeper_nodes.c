@@ -41,8 +41,8 @@ static void answer(const struct keeper_line *n, const struct image_keeper_answer
 		};
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fds, n_fds * sizeof(int));
 	}
-	if (sendmsg(n->fd, &m, MSG_NOSIGNAL) < 0)
-		shutdown(n->fd, SHUT_RDWR); /* it would wait for ever */
+	if (sendmsg(n->link.fd, &m, MSG_NOSIGNAL) < 0)
+		shutdown(n->link.fd, SHUT_RDWR); /* it would wait for ever */
 }
 
 static void refuse(const struct keeper_line *n, const char *why)
@@ -85,6 +85,7 @@ static void hello(struct keeper_line *n, const struct image_keeper_ask *ask)
 	pthread_mutex_lock(&k->lock);
 	ok = enter(k, n, ask->node);
 	a.mirrors = k->start.mirror >= 0;
+	a.sealed = k->secret.seals;
 	pthread_mutex_unlock(&k->lock);
 	if (ok)
 		answer(n, &a, fds, DESCRIPTORS);
@@ -216,7 +217,7 @@ static bool take_process(struct keeper_line *n)
 	socklen_t size = sizeof who;
 	int process;
 
-	if (getsockopt(n->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.uid != geteuid())
+	if (getsockopt(n->link.fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.uid != geteuid())
 		return false;
 	process = who.pid > 0 ? (int)syscall(SYS_pidfd_open, who.pid, 0) : -1;
 	pthread_mutex_lock(&n->k->lock);
@@ -231,7 +232,7 @@ static size_t take_packet(const struct keeper_line *n, void *to, size_t size)
 	ssize_t got;
 
 	do
-		got = recv(n->fd, to, size, 0);
+		got = recv(n->link.fd, to, size, 0);
 	while (got < 0 && errno == EINTR);
 	return got > 0 ? (size_t)got : 0;
 }
@@ -332,7 +333,7 @@ static bool has_ended(const struct keeper_line *n)
 static void kill_one(const struct keeper_line *n)
 {
 	if (!n->has_spoken || has_ended(n))
-		shutdown(n->fd, SHUT_RD);
+		shutdown(n->link.fd, SHUT_RD);
 	else
 		syscall(SYS_pidfd_send_signal, n->process, SIGKILL, NULL, 0);
 	if (n->peer >= 0)

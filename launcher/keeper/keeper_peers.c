@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 enum {
@@ -23,9 +22,10 @@ enum {
 	CALLERS = 4096,       /* connections at most */
 };
 
-static bool lost(struct image_why *why)
+static bool lost(const struct keeper_link *l, struct image_why *why)
 {
-	return image_says(why, "the keeper of another host does not answer");
+	return image_says(why, "%s%s", l->spoiled ? "what its keeper sent " :
+			  "the keeper of another host does not answer", l->spoiled ? keeper_not_opened : "");
 }
 
 /* ---- calling ------------------------------------------------------------------------------- */
@@ -43,32 +43,32 @@ static bool wait_on(struct keeper_line *line, unsigned run, int fd)
 	return ok;
 }
 
-/** Call a keeper for this node. -1: it does not answer. */
-static int call(struct keeper_line *line, const struct sockaddr_storage *to, unsigned run)
-{
-	struct keeper_hello hello = line->k->hello;
-	const int fd = keeper_call(to, CALL_MS);
-
-	if (fd < 0)
-		return -1;
-	keeper_bound(fd, KEEPER_PEER_S);
-	if (wait_on(line, run, fd) && keeper_greet(fd, line->k->key, &hello))
-		return fd;
-	wait_on(line, run, -1);
-	close(fd);
-	return -1;
-}
-
-static void hang_up(struct keeper_line *line, int fd)
+static void hang_up(struct keeper_line *line, struct keeper_link *l)
 {
 	wait_on(line, 0, -1);
-	close(fd);
+	keeper_close(l);
+}
+
+/** Call a keeper for this node. False: it does not answer. */
+static bool call(struct keeper_line *line, const struct sockaddr_storage *to, unsigned run,
+		 struct keeper_link *l)
+{
+	struct keeper_hello hello = line->k->hello;
+
+	*l = (struct keeper_link){ .fd = keeper_call(to, CALL_MS) };
+	if (l->fd < 0)
+		return false;
+	keeper_bound(l->fd, KEEPER_PEER_S);
+	if (wait_on(line, run, l->fd) && keeper_greet(l, &line->k->secret, &hello))
+		return true;
+	hang_up(line, l);
+	return false;
 }
 
 /** Take the other's answer. False without `why`: there is none. */
-static bool take_answer(int fd, struct keeper_reply *r, struct image_why *why)
+static bool take_answer(struct keeper_link *l, struct keeper_reply *r, struct image_why *why)
 {
-	if (!keeper_take(fd, r, sizeof *r))
+	if (!keeper_take(l, r, sizeof *r))
 		return false;
 	r->why[IMAGE_KEEPER_TEXT - 1] = '\0';
 	return r->ok || image_says(why, "%s", r->why);
@@ -76,20 +76,28 @@ static bool take_answer(int fd, struct keeper_reply *r, struct image_why *why)
 
 /* ---- an image that another keeper has ------------------------------------------------------ */
 
-static bool receive(int fd, int to, uint64_t bytes, struct image_why *why)
+/** Its head, and then the rest, as it is sent. */
+static bool take_into(struct keeper_link *l, char *to, uint64_t bytes)
+{
+	return keeper_take(l, to, IMAGE_PAGE) && keeper_take(l, to + IMAGE_PAGE, bytes - IMAGE_PAGE);
+}
+
+static bool receive(struct keeper_link *l, int to, uint64_t bytes, struct image_why *why)
 {
 	void *at;
 	bool ok;
 
+	if (bytes < IMAGE_PAGE)
+		return image_says(why, "an image of %llu bytes is none", (unsigned long long)bytes);
 	if (ftruncate(to, (off_t)bytes) || fallocate(to, 0, 0, (off_t)bytes))
 		return image_says(why, "there is no memory for an image of %llu bytes: %s",
 				  (unsigned long long)bytes, strerror(errno));
 	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, to, 0);
 	if (at == MAP_FAILED)
 		return image_says(why, "an image cannot be mapped: %s", strerror(errno));
-	ok = keeper_take(fd, at, bytes);
+	ok = take_into(l, at, bytes);
 	munmap(at, bytes);
-	return ok || lost(why);
+	return ok || lost(l, why);
 }
 
 struct fetch {
@@ -100,21 +108,21 @@ struct fetch {
 
 static bool copy(struct keeper_line *line, const struct fetch *f, struct keeper_copy *c)
 {
-	const int fd = call(line, &f->from, f->run);
+	struct keeper_link l;
 	struct keeper_reply r;
 	bool ok;
 
-	if (fd < 0)
-		return lost(&c->why);
-	ok = keeper_send(fd, &f->ask, sizeof f->ask);
-	if (ok && take_answer(fd, &r, &c->why)) {
+	if (!call(line, &f->from, f->run, &l))
+		return lost(&l, &c->why);
+	ok = keeper_send(&l, &f->ask, sizeof f->ask);
+	if (ok && take_answer(&l, &r, &c->why)) {
 		c->fd = memfd_create("chard image of another host", MFD_CLOEXEC);
-		ok = c->fd >= 0 && receive(fd, c->fd, r.bytes, &c->why);
+		ok = c->fd >= 0 && receive(&l, c->fd, r.bytes, &c->why);
 	} else {
 		ok = false;
 	}
-	hang_up(line, fd);
-	return ok || c->why.text[0] ? ok : lost(&c->why);
+	hang_up(line, &l);
+	return ok || c->why.text[0] ? ok : lost(&l, &c->why);
 }
 
 /** With the lock: the entry for this image, made if there is none. *mine: to be copied by us. */
@@ -185,37 +193,33 @@ void keeper_copies_drop(struct keeper *k)
 
 /* ---- our node's image, to the neighbour ---------------------------------------------------- */
 
-static bool send_image(int fd, int from, uint32_t node, uint64_t bytes)
+/** Its head, and then the rest. */
+static bool send_image(struct keeper_link *l, int from, uint32_t node, uint64_t bytes)
 {
-	off_t at = (off_t)node << IMAGE_NODE_SHIFT;
-	const off_t end = at + (off_t)bytes;
+	const uint64_t at = (uint64_t)node << IMAGE_NODE_SHIFT;
 
-	while (at < end) {
-		const ssize_t n = sendfile(fd, from, &at, (size_t)(end - at));
-
-		if (n == 0 || (n < 0 && errno != EINTR))
-			return false;
-	}
-	return true;
+	return keeper_send_file(l, from, at, IMAGE_PAGE) &&
+	       keeper_send_file(l, from, at + IMAGE_PAGE, bytes - IMAGE_PAGE);
 }
 
 /* The node waits for the answer before it writes this slot again. Should it not, the head shows
  * it. False without `why`: the neighbour does not answer. */
-static bool put(struct keeper *k, int fd, const struct keeper_ask *ask, struct image_why *why)
+static bool put(struct keeper *k, struct keeper_link *l, const struct keeper_ask *ask,
+		struct image_why *why)
 {
 	struct image_head h;
 	struct keeper_reply r;
 	uint32_t holds;
 
-	if (!keeper_send(fd, ask, sizeof *ask) ||
-	    !send_image(fd, k->own.slot[ask->sequence % IMAGE_SLOTS], ask->node, ask->bytes))
+	if (!keeper_send(l, ask, sizeof *ask) ||
+	    !send_image(l, k->own.slot[ask->sequence % IMAGE_SLOTS], ask->node, ask->bytes))
 		return false;
-	if (!take_answer(fd, &r, why))
+	if (!take_answer(l, &r, why))
 		return false;
 	holds = keeper_head(&k->own, ask->sequence, ask->node, &h) && h.bytes == ask->bytes;
-	if (!keeper_send(fd, &holds, sizeof holds))
+	if (!keeper_send(l, &holds, sizeof holds))
 		return false;
-	return take_answer(fd, &r, why) &&
+	return take_answer(l, &r, why) &&
 	       (holds || image_says(why, "the image has changed while it was mirrored"));
 }
 
@@ -267,9 +271,9 @@ bool keeper_mirror(struct keeper_line *line, uint64_t sequence, const struct ima
 	struct keeper_ask ask;
 	struct image_why why_not = { "" };
 	int32_t mirror;
+	struct keeper_link l;
 	unsigned run;
 	bool ok;
-	int fd;
 
 	pthread_mutex_lock(&k->lock);
 	ok = ask_for(line, sequence, info, &ask, &mirror, &to);
@@ -280,11 +284,11 @@ bool keeper_mirror(struct keeper_line *line, uint64_t sequence, const struct ima
 				  (unsigned long long)sequence);
 	if (mirror < 0)
 		return true;
-	fd = call(line, &to, run);
-	if (fd < 0)
+	if (!call(line, &to, run, &l))
 		return go_on(k, mirror);
-	ok = put(k, fd, &ask, &why_not);
-	hang_up(line, fd);
+	ok = put(k, &l, &ask, &why_not);
+	keeper_warn(k, &l, "its neighbour");
+	hang_up(line, &l);
 	if (ok || !why_not.text[0])
 		return ok || go_on(k, mirror);
 	*why = why_not;
@@ -293,13 +297,13 @@ bool keeper_mirror(struct keeper_line *line, uint64_t sequence, const struct ima
 
 /* ---- called -------------------------------------------------------------------------------- */
 
-static bool reply(int fd, bool ok, uint64_t bytes, const struct image_why *why)
+static bool reply(struct keeper_link *l, bool ok, uint64_t bytes, const struct image_why *why)
 {
 	struct keeper_reply r = { .ok = ok, .bytes = bytes };
 
 	if (!ok)
 		memcpy(r.why, why->text, sizeof r.why - 1);
-	return keeper_send(fd, &r, sizeof r);
+	return keeper_send(l, &r, sizeof r);
 }
 
 static void serve_fetch(struct keeper_line *line, const struct keeper_ask *ask)
@@ -311,8 +315,8 @@ static void serve_fetch(struct keeper_line *line, const struct keeper_ask *ask)
 
 	if (!keeper_head(m, ask->sequence, ask->node, &h))
 		image_says(&why, "it is not there");
-	if (reply(line->fd, !why.text[0], h.bytes, &why) && !why.text[0])
-		send_image(line->fd, m->slot[ask->sequence % IMAGE_SLOTS], ask->node, h.bytes);
+	if (reply(&line->link, !why.text[0], h.bytes, &why) && !why.text[0])
+		send_image(&line->link, m->slot[ask->sequence % IMAGE_SLOTS], ask->node, h.bytes);
 }
 
 /** With the lock: the image is complete, unless a STOP came before. */
@@ -338,20 +342,21 @@ static void take_image(struct keeper_line *line, const struct keeper_ask *ask, c
 {
 	static const struct image_why late = { "the nodes are being killed" };
 	struct keeper *k = line->k;
+	struct keeper_link *l = &line->link;
 	char head[IMAGE_PAGE];
 	uint32_t holds = 0;
 
-	if (!keeper_take(line->fd, head, sizeof head) ||
-	    !keeper_take(line->fd, to + IMAGE_PAGE, ask->bytes - IMAGE_PAGE) ||
-	    !reply(line->fd, true, 0, NULL) || !keeper_take(line->fd, &holds, sizeof holds))
+	if (!keeper_take(l, head, sizeof head) ||
+	    !keeper_take(l, to + IMAGE_PAGE, ask->bytes - IMAGE_PAGE) || !reply(l, true, 0, NULL) ||
+	    !keeper_take(l, &holds, sizeof holds))
 		return;
 	if (holds) {
 		pthread_mutex_lock(&k->lock);
 		holds = hold(line, ask, to, head);
 		pthread_mutex_unlock(&k->lock);
-		reply(line->fd, holds, 0, &late);
+		reply(l, holds, 0, &late);
 	} else {
-		reply(line->fd, true, 0, NULL);
+		reply(l, true, 0, NULL);
 	}
 }
 
@@ -372,34 +377,47 @@ static void serve_put(struct keeper_line *line, const struct keeper_ask *ask)
 	if (ok)
 		take_image(line, ask, r.base);
 	else
-		reply(line->fd, false, 0, &why);
+		reply(&line->link, false, 0, &why);
 	image_region_unmap(&r);
 }
 
-static bool knows_us(const struct keeper_line *line)
+static bool knows_us(struct keeper_line *line, struct keeper_hello *hello)
 {
-	struct keeper_challenge c;
-	struct keeper_hello hello;
+	struct keeper_link *l = &line->link;
+	struct keeper_greeting g;
+	bool ok;
 
-	keeper_bound(line->fd, SHAKE_S);
-	return keeper_challenge(line->fd, &c) && keeper_take(line->fd, &hello, sizeof hello) &&
-	       keeper_welcome(line->fd, line->k->key, &c, &hello);
+	keeper_bound(l->fd, SHAKE_S);
+	ok = keeper_challenge(l, &line->k->secret, &g) && keeper_take(l, hello, sizeof *hello) &&
+	     keeper_welcome(l, &line->k->secret, &g, hello);
+	explicit_bzero(g.secret_key, sizeof g.secret_key);
+	return ok;
+}
+
+static void serve_ask(struct keeper_line *line)
+{
+	struct keeper_ask ask;
+
+	if (!keeper_take(&line->link, &ask, sizeof ask))
+		return;
+	if (ask.word == KEEPER_FETCH)
+		serve_fetch(line, &ask);
+	else if (ask.word == KEEPER_PUT)
+		serve_put(line, &ask);
 }
 
 static void *serve(void *arg)
 {
 	struct keeper_line *line = arg;
-	struct keeper_ask ask;
+	struct keeper_hello hello;
+	char sender[KEEPER_NAME + 16];
 
-	keeper_watch(line->fd);
-	if (knows_us(line)) {
-		keeper_bound(line->fd, KEEPER_PEER_S);
-		if (!keeper_take(line->fd, &ask, sizeof ask))
-			ask.word = 0;
-		if (ask.word == KEEPER_FETCH)
-			serve_fetch(line, &ask);
-		else if (ask.word == KEEPER_PUT)
-			serve_put(line, &ask);
+	keeper_watch(line->link.fd);
+	if (knows_us(line, &hello)) {
+		keeper_bound(line->link.fd, KEEPER_PEER_S);
+		serve_ask(line);
+		snprintf(sender, sizeof sender, "that on host %s", hello.host);
+		keeper_warn(line->k, &line->link, sender);
 	}
 	keeper_line_end(&line->k->callers, line);
 	return NULL;
@@ -439,7 +457,7 @@ void keeper_peers_end(struct keeper *k)
 	pthread_mutex_lock(&k->lock);
 	while (k->callers) {
 		for (const struct keeper_line *l = k->callers; l; l = l->next)
-			shutdown(l->fd, SHUT_RDWR);
+			shutdown(l->link.fd, SHUT_RDWR);
 		keeper_wait(k, LOOK_MS);
 	}
 	pthread_mutex_unlock(&k->lock);

@@ -98,6 +98,7 @@ bool image_keeper_open(struct image_keeper *k, const char *name, uint32_t node,
 	}
 	k->is_open = true;
 	k->mirrors = a.mirrors;
+	k->sealed = a.sealed;
 	*m = (struct image_memory){ .slot = { fds[0], fds[1] }, .page_fd = fds[2] };
 	return true;
 }

@@ -26,7 +26,7 @@ enum image_keeper_word {
 	IMAGE_KEEPER_HELLO = 1, IMAGE_KEEPER_GET, IMAGE_KEEPER_READ, IMAGE_KEEPER_MIRROR,
 };
 
-enum { IMAGE_KEEPER_VERSION = 1, IMAGE_KEEPER_NAME = 64, IMAGE_KEEPER_TEXT = 400 };
+enum { IMAGE_KEEPER_VERSION = 2, IMAGE_KEEPER_NAME = 64, IMAGE_KEEPER_TEXT = 400 };
 
 /** One packet. */
 struct image_keeper_ask {
@@ -42,6 +42,8 @@ struct image_keeper_ask {
 struct image_keeper_answer {
 	uint32_t ok;
 	uint32_t mirrors;        /* HELLO: whether MIRROR is wanted after each checkpoint */
+	uint32_t sealed;         /* HELLO: whether what leaves the host is encrypted */
+	uint32_t unused;
 	uint64_t offset;         /* GET: where in the descriptor's file the image begins */
 	char why[IMAGE_KEEPER_TEXT]; /* not ok; ends with 0 */
 };
@@ -50,6 +52,7 @@ struct image_keeper_answer {
 struct image_keeper {
 	bool is_open;
 	bool mirrors;            /* the keeper wants MIRROR */
+	bool sealed;             /* and seals what it sends to others */
 	uint32_t node;           /* ours */
 	int fd;
 };

@@ -15,7 +15,7 @@ import sys
 
 INFO = struct.Struct('=QQQIIIxxxxQQQQ')
 ASK = struct.Struct(f'=IIIIQ{INFO.size}s')
-ANSWER = struct.Struct('=IIQ400s')
+ANSWER = struct.Struct('=IIIxxxxQ400s')
 HELLO, GET, READ, MIRROR = range(1, 5)
 
 
@@ -31,7 +31,7 @@ def note(text):
         s.send(f'{os.environ["CK_NOTES"].rpartition("/")[2]} {text}'.encode())
 
 
-def ask(s, word, node=0, sequence=0, version=1):
+def ask(s, word, node=0, sequence=0, version=2):
     """(the answer's text, how many descriptors came); (None, 0): the connection has ended."""
     s.send(ASK.pack(version, word, node, 0, sequence, bytes(INFO.size)))
     data, control, _, _ = s.recvmsg(ANSWER.size, 256)
@@ -42,7 +42,7 @@ def ask(s, word, node=0, sequence=0, version=1):
         os.close(fd)
     if not data:
         return None, 0
-    ok, _, _, why = ANSWER.unpack(data)
+    ok, _, _, _, why = ANSWER.unpack(data)
     return 'ok' if ok else why.rstrip(b'\0').decode(), len(fds)
 
 
@@ -81,7 +81,7 @@ def stranger(port, text):
     """Whether the keeper hangs up."""
     with socket.create_connection(('127.0.0.1', port)) as s:
         s.settimeout(10)
-        if len(s.recv(16, socket.MSG_WAITALL)) != 16:
+        if len(s.recv(56, socket.MSG_WAITALL)) != 56:
             return False
         s.sendall(text)
         try:
@@ -98,14 +98,14 @@ def calls():
         print('no node:', *ask(s, HELLO, node=1000))
         print('no word:', *ask(s, 99))
     with connect() as s:
-        print('version:', *ask(s, HELLO, version=2))
+        print('version:', *ask(s, HELLO, version=1))
     with connect() as s:
         print('rubbish:', is_dropped(s, b'rubbish'))
     with connect('.notes') as s:
         print('no note:', is_dropped(s, b'rubbish'))
     silent = [connect(), connect('.notes')]  # until the end: nobody waits for them
     for port in ports():
-        print('stranger:', stranger(port, os.urandom(544)))
+        print('stranger:', stranger(port, os.urandom(584)))
         silent.append(socket.create_connection(('127.0.0.1', port)))
     with connect() as s:
         print('again:', *ask(s, HELLO))

@@ -43,17 +43,26 @@ static bool take(struct store *s, const char *text, uint32_t node, struct image_
 	return false;
 }
 
+/* What the nodes seal, their images among it, the keepers seal, too. */
+static bool keeps_secrets(const struct store *s, const struct node *node, struct image_why *why)
+{
+	return !s->keeper.is_open || s->keeper.sealed || !node->job->sealed ||
+	       image_says(why, "CK_WIRE has seal on node %d, but not where ckrun was started, so the "
+			       "keepers would send copies of images unsealed: set it for ckrun, too",
+			  node->job->node);
+}
+
 /* The variable is not for the node's children. */
-static void inherit(struct store *s, uint32_t node)
+static void inherit(struct store *s, const struct node *node)
 {
 	const char *text = cmi_env_text("CK_IMAGES");
 	struct image_why why = { "" };
 
 	if (!text)
 		return;
-	if (!take(s, text, node, &why) && !why.text[0])
+	if (!take(s, text, (uint32_t)node->job->node, &why) && !why.text[0])
 		cmi_env_refuse("CK_IMAGES", text, "set by ckrun only, which has opened what it names");
-	if (why.text[0] || !image_memory_map(&s->memory, &why))
+	if (why.text[0] || !keeps_secrets(s, node, &why) || !image_memory_map(&s->memory, &why))
 		csd_abort(NULL, "%s", why.text);
 	s->kept = true;
 	unsetenv("CK_IMAGES");
@@ -64,7 +73,7 @@ int store_node_start(struct node *node)
 	struct store *s = cmi_alloc_zero(1, sizeof *s, "checkpoints");
 
 	save_node_of(node)->store = s;
-	inherit(s, (uint32_t)node->job->node);
+	inherit(s, node);
 	return -pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -231,9 +240,6 @@ bool store_mirror(const struct node *node, uint64_t sequence, struct image_why *
 	struct store *s = store_of(node);
 	const struct image_info *info = &s->memory.page->info[sequence % IMAGE_SLOTS];
 
-	if (node->job->sealed)
-		return image_says(why, "with CK_WIRE=seal no copy goes to another host's memory, as it "
-				       "would cross unsealed: save to a directory");
 	return image_keeper_mirror(&s->keeper, sequence, node->job->node ? NULL : info, why) ||
 	       image_keeper_is_gone(&s->keeper);
 }

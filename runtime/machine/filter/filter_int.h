@@ -5,6 +5,7 @@
  *   filters.c  CK_WIRE, the meeting of the nodes
  *   frame.c    items to frames and back
  *   keys.c     the keys of a pair of PEs
+ *   wire_key.c the file of CK_WIRE_KEY
  *   seal.c     libsodium
  *   lz4.c, zstd.c  one squeezer each
  *   pays.c     whether to squeeze
@@ -65,8 +66,6 @@ struct filter_pe {
 /** The seals of a pair: derived from both nodes' keys, the file's, the PEs, the direction and the
  * stream. */
 void keys_open(const struct cmi_pe *w, int pe, unsigned stream, struct pair *p);
-/** Read CK_WIRE_KEY, if it is set. A file that cannot be used ends the process with a line. */
-void keys_read_file(struct filters *f);
 /** The proof of a public key by the file's key; all 0 without a file. */
 void keys_prove(const struct filters *f, const uint8_t public_key[SEAL_KEY], int node,
 		uint8_t proof[16]);

@@ -13,6 +13,7 @@
 #include "frame.h"
 #include "filter_int.h"
 #include "machine_int.h"
+#include "wire_key.h"
 
 static const struct {
 	const char *name;
@@ -78,7 +79,7 @@ static void filters_open(struct cmi *m, bool network)
 	if (f->words & WIRE_SEAL) {
 		seal_load();
 		seal_keys(f->public_key, f->secret_key);
-		keys_read_file(f);
+		f->has_file = wire_key_read(f->file_key);
 	}
 	f->name = cmi_alloc_zero((size_t)m->job.n_nodes, sizeof *f->name, "the job's nodes");
 	m->job.filtered = true;

@@ -7,19 +7,11 @@
  * CK_WIRE_KEY each of these is a hash under the file's key, so whoever reads and changes what goes
  * through the launcher, but lacks the file, can neither read nor write a frame.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "../base/cmi_env.h"
 #include "../base/die.h"
 #include "filter_int.h"
 #include "machine_int.h"
-
-enum { FILE_LEAST = 32, FILE_MOST = 4096 };
 
 /* What the key of one direction is made of, besides the session's key. */
 struct direction {
@@ -75,31 +67,4 @@ void keys_prove(const struct filters *f, const uint8_t public_key[SEAL_KEY], int
 	memcpy(said.public_key, public_key, SEAL_KEY);
 	if (f->has_file)
 		seal_hash(proof, 16, &said, sizeof said, f->file_key);
-}
-
-void keys_read_file(struct filters *f)
-{
-	const char *path = cmi_env_text("CK_WIRE_KEY");
-	uint8_t bytes[FILE_MOST];
-	struct stat st;
-	ssize_t n;
-	int fd;
-
-	if (!path)
-		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st))
-		cmi_env_refuse("CK_WIRE_KEY", path,
-			       "a file that can be read on every host of the job");
-	if (!S_ISREG(st.st_mode) || st.st_mode & (S_IRWXG | S_IRWXO))
-		cmi_env_refuse("CK_WIRE_KEY", path,
-			       "a file that only its owner can read or write (chmod 600)");
-	n = read(fd, bytes, sizeof bytes);
-	close(fd);
-	if (n < FILE_LEAST)
-		cmi_env_refuse("CK_WIRE_KEY", path,
-			       "a file of 32 or more random bytes (head -c 32 /dev/urandom >FILE)");
-	seal_hash(f->file_key, SEAL_KEY, bytes, (size_t)n, NULL);
-	seal_wipe(bytes, sizeof bytes);
-	f->has_file = true;
 }
