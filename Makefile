@@ -266,6 +266,7 @@ $(B)/runtime/machine/boot/pmix/boot_pmix.o: FLAGS += $(PMIX_CFLAGS)
 $(BENCH_BINS): $(B)/bench/bench.o
 $(B)/bench/ghosts: $(B)/examples/stencil/kernel.o
 $(B)/bench/strategies: $(B)/bench/lb_read.o
+$(B)/bench/mirrors: $(addprefix $(B)/launcher/,buf.o keeper/keeper_net.o keeper/keeper_seal.o)
 # A file for each way; as the MPI program, whose tasks are compared with theirs.
 GRAIN_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard bench/grain/*.c))
 $(GRAIN_OBJS): MORE := $(O3)

@@ -315,19 +315,22 @@ bool launch_keepers_reaped(struct launch_job *job, pid_t pid, int status)
 	return false;
 }
 
-/** The last line that a launcher has printed, "" if there is none. */
+/** The last line that a keeper has printed, or else its launcher; "" if there is none. */
 static void last_line(const struct keeper_launcher *l, char *text, size_t cap)
 {
-	char all[4096];
+	char all[4096], *rest = all;
 	const off_t most = sizeof(all) - 1, size = lseek(l->out, 0, SEEK_END);
 	const ssize_t n = size > 0 ? pread(l->out, all, (size_t)most, size > most ? size - most : 0) : 0;
-	char *line;
+	const char *last = "", *own = NULL;
 
 	all[n > 0 ? n : 0] = '\0';
-	for (ssize_t i = n; i > 0 && strchr("\r\n ", all[i - 1]); i--)
-		all[i - 1] = '\0';
-	line = strrchr(all, '\n');
-	snprintf(text, cap, "%s%.400s", all[0] ? ": " : "", line ? line + 1 : all);
+	for (char *line; (line = strtok_r(rest, "\r\n", &rest));) {
+		if (line[strspn(line, " ")])
+			last = line;
+		if (!strncmp(line, "ckrun: ", 7) || !strncmp(line, "chard: ", 7))
+			own = line;
+	}
+	snprintf(text, cap, "%s%.400s", last[0] ? ": " : "", own ? own : last);
 }
 
 /** What is said of keepers that do not come. */

@@ -89,7 +89,7 @@ INCLUDES = {
     'examples': ['ck.h'],
     'examples/*': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdevice.h', 'ckdirect.h', 'cth.h', 'args.h', 'memory.h', 'random.h', 'turns.h', 'values.h'],
     'examples/embed*': ['ckembed.h', 'csd.h', 'embed.h'],
-    'bench': ['ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
+    'bench': ['launcher/keeper/keeper_words.h', 'ck.h', 'ckchannel.h', 'ckglobal.h', 'ckdirect.h', 'direct_layer.h', 'gather.h', 'strategies.h', 'cklb.h',
               'examples/stencil/kernel.h', 'runtime/chare/place/record/place.h', 'runtime/machine/alive/traffic.h', 'runtime/machine/filter/filter*.h',
               'runtime/machine/machine_int.h', *SCHEDULER],
     'bench/grain': ['ck.h', 'ckchannel.h', 'ckdirect.h', 'bench.h'],

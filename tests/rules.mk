@@ -46,7 +46,7 @@ KEEPER_NET := $(addprefix $(B)/launcher/,buf.o keeper/keeper_net.o keeper/keeper
 $(B)/tests/launcher/test_keeper_choose: $(B)/launcher/keeper/keeper_choose.o $(KEEPER_NET)
 $(B)/tests/launcher/test_keeper_net: $(KEEPER_NET)
 # Processors without AES.
-$(B)/tests/launcher/test_keeper_net: LIBS += -Wl,--wrap=seal_has_aes
+$(B)/tests/launcher/test_keeper_net: LIBS += -Wl,--wrap=seal_has_aes,--wrap=seal_open
 $(B)/tests/launcher/test_keeper_images: $(B)/launcher/keeper/keeper_images.o
 $(B)/tests/chare/test_lb_dump $(B)/tests/chare/test_choose: $(B)/bench/lb_read.o
 # It has a function of its own before UCX's.

@@ -79,7 +79,7 @@ struct keeper {
 int keeper_main(void);
 /** A word to ckrun. */
 void keeper_tell(struct keeper *k, enum keeper_word word, uint32_t start, const char *text);
-/** If what `sender` ("ckrun on its host") has sent does not open, tell ckrun once a start. */
+/** If what `sender` ("that on host h1") has sent does not open, tell ckrun, once a start. */
 void keeper_warn(struct keeper *k, const struct keeper_link *l, const char *sender);
 
 /* ---- keeper_images.c ----------------------------------------------------------------------- */

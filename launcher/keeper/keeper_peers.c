@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +23,28 @@ enum {
 	CALLERS = 4096,       /* connections at most */
 };
 
-static bool lost(const struct keeper_link *l, struct image_why *why)
+/** What is said of a keeper that is known by its address alone. */
+struct at_address {
+	char text[NI_MAXHOST + 16];
+};
+
+static struct at_address at_address(const struct sockaddr_storage *at)
 {
-	return image_says(why, "%s%s", l->spoiled ? "what its keeper sent " :
-			  "the keeper of another host does not answer", l->spoiled ? keeper_not_opened : "");
+	struct at_address t;
+	char host[NI_MAXHOST] = "?";
+
+	getnameinfo((const struct sockaddr *)at, sizeof *at, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+	snprintf(t.text, sizeof t.text, "that at %s", host);
+	return t;
+}
+
+static bool lost(const struct keeper_link *l, const struct sockaddr_storage *at,
+		 struct image_why *why)
+{
+	if (l->spoiled)
+		return image_says(why, "what this host's keeper received from %s %s", at_address(at).text,
+				  keeper_not_opened);
+	return image_says(why, "the keeper of another host does not answer");
 }
 
 /* ---- calling ------------------------------------------------------------------------------- */
@@ -82,7 +101,8 @@ static bool take_into(struct keeper_link *l, char *to, uint64_t bytes)
 	return keeper_take(l, to, IMAGE_PAGE) && keeper_take(l, to + IMAGE_PAGE, bytes - IMAGE_PAGE);
 }
 
-static bool receive(struct keeper_link *l, int to, uint64_t bytes, struct image_why *why)
+static bool receive(struct keeper_link *l, const struct sockaddr_storage *from, int to,
+		    uint64_t bytes, struct image_why *why)
 {
 	void *at;
 	bool ok;
@@ -97,7 +117,7 @@ static bool receive(struct keeper_link *l, int to, uint64_t bytes, struct image_
 		return image_says(why, "an image cannot be mapped: %s", strerror(errno));
 	ok = take_into(l, at, bytes);
 	munmap(at, bytes);
-	return ok || lost(l, why);
+	return ok || lost(l, from, why);
 }
 
 struct fetch {
@@ -113,16 +133,16 @@ static bool copy(struct keeper_line *line, const struct fetch *f, struct keeper_
 	bool ok;
 
 	if (!call(line, &f->from, f->run, &l))
-		return lost(&l, &c->why);
+		return lost(&l, &f->from, &c->why);
 	ok = keeper_send(&l, &f->ask, sizeof f->ask);
 	if (ok && take_answer(&l, &r, &c->why)) {
 		c->fd = memfd_create("chard image of another host", MFD_CLOEXEC);
-		ok = c->fd >= 0 && receive(&l, c->fd, r.bytes, &c->why);
+		ok = c->fd >= 0 && receive(&l, &f->from, c->fd, r.bytes, &c->why);
 	} else {
 		ok = false;
 	}
 	hang_up(line, &l);
-	return ok || c->why.text[0] ? ok : lost(&l, &c->why);
+	return ok || c->why.text[0] ? ok : lost(&l, &f->from, &c->why);
 }
 
 /** With the lock: the entry for this image, made if there is none. *mine: to be copied by us. */
@@ -287,7 +307,7 @@ bool keeper_mirror(struct keeper_line *line, uint64_t sequence, const struct ima
 	if (!call(line, &to, run, &l))
 		return go_on(k, mirror);
 	ok = put(k, &l, &ask, &why_not);
-	keeper_warn(k, &l, "its neighbour");
+	keeper_warn(k, &l, at_address(&to).text);
 	hang_up(line, &l);
 	if (ok || !why_not.text[0])
 		return ok || go_on(k, mirror);

@@ -100,11 +100,13 @@ void keeper_seal_end(struct keeper_link *l)
 	l->in = l->out = NULL;
 }
 
+static uint64_t next_number(struct keeper_way *w) { return w->number++; }
+
 size_t keeper_seal_frame(struct keeper_link *l, const void *from, size_t n)
 {
 	struct keeper_way *w = l->out;
 
-	seal_encode(w->seal, w->number++, NULL, 0, w->frame, from, n);
+	seal_encode(w->seal, next_number(w), NULL, 0, w->frame, from, n);
 	return n + SEAL_TAG;
 }
 
@@ -112,6 +114,6 @@ bool keeper_open_frame(struct keeper_link *l, void *to, size_t n)
 {
 	struct keeper_way *w = l->in;
 
-	l->spoiled |= !seal_decode(w->seal, w->number++, NULL, 0, to, w->frame, n + SEAL_TAG);
+	l->spoiled |= !seal_decode(w->seal, next_number(w), NULL, 0, to, w->frame, n + SEAL_TAG);
 	return !l->spoiled;
 }

@@ -202,6 +202,15 @@ stranger: True
 again: ok 3
 END
 fact "a keeper hears nodes, and nobody else" eval 'starts 0 1 && grep -v "^start" out | diff expected - >&2'
+(umask 77 && head -c 32 /dev/urandom >key)
+kept 'python3 "$calls" calls' -- $where --env CK_WIRE=seal --env CK_WIRE_KEY="$dir/key"
+fact "nor does one whose connections are sealed" eval 'starts 0 1 && grep -v "^start" out | diff expected - >&2'
+chmod 644 key
+kept -- $where --env CK_WIRE=lz4,seal --env CK_WIRE_KEY="$dir/key"
+fact "it needs a key that others cannot read" eval '[ $rc = 1 ] && [ ! -e keepers ] &&
+	grep -qx "chard: CK_WIRE_KEY=$dir/key is refused: it must be a file that only its owner can read or write (chmod 600)" err'
+kept -- $where --env CK_WIRE=lz4 --env CK_WIRE_KEY="$dir/key"
+fact "and none without a seal" starts 0 1
 echo 'echo "ssh: no way" >&2; exit 3' >no-keeper
 kept -- $where
 fact "without a keeper nothing starts" refused 1 "no keeper of images has come from host [ab], and hydra has ended: ssh: no way; the job is ended"

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -124,6 +125,16 @@ static const struct cmi_key128 JOB = { { 1, 2 } };
 static const char *no_aes; /* the end whose processor lacks it */
 
 static _Thread_local const char *who;
+static _Atomic int n_aes, n_chacha; /* seals that have been opened */
+
+struct seal *__wrap_seal_open(bool aes, const uint8_t *key);
+struct seal *__real_seal_open(bool aes, const uint8_t *key);
+struct seal *__wrap_seal_open(bool aes, const uint8_t *key)
+{
+	/* Relaxed: it is read when the threads have ended. */
+	atomic_fetch_add_explicit(aes ? &n_aes : &n_chacha, 1, memory_order_relaxed);
+	return __real_seal_open(aes, key);
+}
 
 bool __wrap_seal_has_aes(void);
 bool __real_seal_has_aes(void);
@@ -364,8 +375,11 @@ static void a_processor_may_lack_aes(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct cable *c;
 
+		n_aes = n_chacha = 0;
 		no_aes = lacks[i];
 		c = met(true);
+		assert_int_equal(n_aes, 0);
+		assert_int_equal(n_chacha, 4);
 		assert_true(passes(c, CALLER, SECRET));
 		assert_true(passes(c, CALLED, SECRET));
 		cable_free(c);

@@ -15,9 +15,11 @@ import random
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -39,8 +41,8 @@ def name_of(pid):
 class Site:
     """The hosts, and what jobs on them need."""
 
-    def __init__(self, folder, options):
-        self.hosts = rig.Rig(4, folder, build=options.build)
+    def __init__(self, folder, options, link=None):
+        self.hosts = rig.Rig(4, folder, link=link, build=options.build)
         self.folder, self.options = folder, options
         self.dir = f'{folder}/ck'
         self.agent = f'{folder}/agent'
@@ -476,13 +478,14 @@ def lose(job, i):
     job.hosts.cut(i)
 
 
-def losing(site, launcher, hosts, n_hosts, memory=False, rounds='20000', of_slurm=()):
+def losing(site, launcher, hosts, n_hosts, memory=False, rounds='20000', of_slurm=(), **env):
     """A job of two nodes that lasts longer than heartbeats need to find that a host is lost. Outside an allocation srun
     would have to wait until Slurm gives it another one; `of_slurm` says which hosts that has."""
     words = (f'{site.options.build}/tests/programs/saves', 'memory' if memory else site.dir, rounds, SAVE_AT)
     if launcher == 'srun':
-        return Job(site, launcher, words, hosts='', n=2, memory=memory, before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}', *of_slurm))
-    return Job(site, launcher, words, hosts=hosts, n=2, memory=memory)
+        return Job(site, launcher, words, hosts='', n=2, memory=memory,
+                   before=('salloc', '--quiet', '--no-kill', f'-N{n_hosts}', *of_slurm), **env)
+    return Job(site, launcher, words, hosts=hosts, n=2, memory=memory, **env)
 
 
 def spare(site, launcher):
@@ -517,10 +520,12 @@ def goes_on_elsewhere(job, host, times=1, last=True):
 
 def memory_spare(site, launcher):
     """A host is lost, and there is another. The images of its nodes are in their neighbour's memory."""
-    job = losing(site, launcher, 'h1:1,h2:1,h3:1', 3, memory=True)
-    yield job
-    lose(job, 2)
-    goes_on_elsewhere(job, 3)
+    with Listener() as listener:
+        job = losing(site, launcher, 'h1:1,h2:1,h3:1', 3, memory=True)
+        yield job
+        lose(job, 2)
+        goes_on_elsewhere(job, 3)
+    require(listener.heard > 0, 'no image was heard on the cables')
     rig.until(lambda: not job.keepers(2), 20, 'the end of the keeper that ckrun does not reach')
 
 
@@ -552,6 +557,134 @@ def memory_twice(site, launcher):
     job.await_saved(before + 2)
     lose(job, 3)
     goes_on_elsewhere(job, 4, times=2)
+
+
+class Listener:
+    """Somebody who hears all that passes the switch, and looks for what each image begins with."""
+
+    MAGIC = b'CHARDCK1'
+
+    def __enter__(self):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL
+        self.socket.settimeout(0.1)
+        self.frames = self.heard = 0
+        self.over = False
+        self.thread = threading.Thread(target=self.listen)
+        self.thread.start()
+        return self
+
+    def listen(self):
+        while not self.over:
+            with contextlib.suppress(TimeoutError, OSError):
+                frame = self.socket.recv(1 << 17)
+                self.frames += 1
+                self.heard += self.MAGIC in frame
+
+    def __exit__(self, *_):
+        self.over = True
+        self.thread.join()
+        self.socket.close()
+
+
+def key_file(site, name='key'):
+    """For CK_WIRE_KEY."""
+    path = f'{site.folder}/{name}'
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), 'wb') as file:
+        file.write(site.random.randbytes(32))
+    return path
+
+
+def sealed_spare(site, launcher):
+    """As `memory_spare`, and nobody on the way can read an image."""
+    with Listener() as listener:
+        job = losing(site, launcher, 'h1:1,h2:1,h3:1', 3, memory=True, CK_WIRE='zstd,seal', CK_WIRE_KEY=key_file(site))
+        yield job
+        lose(job, 2)
+        goes_on_elsewhere(job, 3)
+    require(listener.frames > 100 and not listener.heard, f'of {listener.frames} frames {listener.heard} are the beginning of an image')
+
+
+def sealed_kills(site, launcher):
+    """As `memory_kills`."""
+    words = (f'{site.options.build}/tests/programs/saves', 'memory', '4000', SAVE_AT)
+    job = in_memory(site, launcher, words, replace=site.options.kills, CK_WIRE='zstd,seal', CK_WIRE_KEY=key_file(site))
+    yield job
+    n = kill_some(site, job)
+    require(job.count('starting again from checkpoint [0-9]+ in memory') == n, 'it did not go on from memory')
+    job.goes_on(n)
+
+
+def other_keys(site, launcher):
+    """A host has another CK_WIRE_KEY: its keeper is not heard, and says why."""
+    path = key_file(site, 'key of this job')
+    site.hosts.run(2, ['mount', '--bind', key_file(site, 'another key'), path], check=True)
+    job = in_memory(site, launcher, None, CK_WIRE='seal', CK_WIRE_KEY=path)
+    yield job
+    try:
+        job.ends([1], r"^ckrun: (no keeper|keepers) of images ha.*: ckrun's host does not take it for one of this job: CK_WIRE_KEY is another")
+    finally:
+        site.hosts.run(2, ['umount', path], check=True)
+
+
+def seal_of_nodes_alone(site, launcher):
+    """A seal that only the nodes know of would not be that of their images."""
+    job = in_memory(site, launcher, ('env', 'CK_WIRE=seal', f'{site.options.build}/tests/programs/saves', 'memory', '300', SAVE_AT))
+    yield job
+    require(job.end() != 0, 'it ended well')
+    require(job.count('CK_WIRE has seal on node 0, but not where ckrun was started') == 1, 'no node says so')
+    job.left_nothing()
+
+
+def port_of_keeper(job, host):
+    """Where other keepers call the one on this host."""
+    pid = min(job.keepers(host))
+    inodes = set()
+    for fd in os.listdir(f'/proc/{pid}/fd'):
+        with contextlib.suppress(OSError):
+            inodes.add(os.readlink(f'/proc/{pid}/fd/{fd}'))
+    for name in 'tcp', 'tcp6':
+        with open(f'/proc/{pid}/net/{name}', encoding='utf-8') as file:
+            for words in (line.split() for line in file.readlines()[1:]):
+                if words[3] == '0A' and f'socket:[{words[9]}]' in inodes:  # it listens
+                    return int(words[1].rpartition(':')[2], 16)
+    raise Failed(f'the keeper on h{host} does not listen')
+
+
+NOT_OPENED = 'does not open: it was changed, repeated, left out or forged on its way; see who can reach the network between these hosts'
+
+
+def mirrors_forged(site, launcher):
+    """Somebody changes copies of images on their way. The job goes on, no such copy counts, and those that come after it are
+    good."""
+    job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/saves', 'memory', '2000', SAVE_AT, '20000'), CK_WIRE='seal')
+    yield job
+    job.await_saved(1)
+    site.hosts.set_link(2, way='in', port=port_of_keeper(job, 2), forge=0.2)
+    job.await_(lambda: job.count(f'^ckrun: what the keeper of images on host h2 received from that on host h1 {NOT_OPENED}$') == 1,
+               "ckrun's line")
+    require(site.hosts.link_counts(2)['in']['forged'] > 0, 'nothing was forged')
+    site.hosts.set_link(2, way='in', forge=0)
+    before = job.saved()
+    job.await_saved(before + 3)
+    os.kill(min(job.keepers(1)), signal.SIGKILL)
+    os.kill(min(job.nodes(1)), signal.SIGKILL)
+    job.await_(lambda: job.count(r'again from checkpoint [0-9]+ in memory \(1 of 5\)') == 1, 'the next start')
+    job.await_(lambda: job.count('again after round') == 1, 'the end of the restart')
+    job.goes_on(1)
+
+
+def images_forged(site, launcher):
+    """Or on their way back, when the job starts again from them."""
+    job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/saves', 'memory', '2000', SAVE_AT, '20000'), replace=1, CK_WIRE='seal')
+    yield job
+    job.await_saved(3)
+    site.hosts.set_link(2, way='out', port=port_of_keeper(job, 2), forge=0.2)
+    os.kill(min(job.keepers(1)), signal.SIGKILL)
+    os.kill(min(job.nodes(1)), signal.SIGKILL)
+    require(job.end() != 0, 'it ended well')
+    require(job.count(f'the image of node [01] cannot be copied from its host: what this host.s keeper received from that at [0-9.:f]+ {NOT_OPENED}$') > 0, 'no node says so')
+    require(job.count('again after round') == 0, 'it went on')
+    job.left_nothing()
 
 
 def ask(job, *words):
@@ -590,9 +723,11 @@ def asked(site, launcher):
     job.ends((143,), AGAIN, '^ckrun: got signal 15')
 
 
-TRIALS = [asked, memory_kills, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
+TRIALS = [asked, memory_kills, sealed_kills, other_keys, seal_of_nodes_alone, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
 # Each has hosts of its own: launchers remember a host that was lost.
-LOSSES = [spare, no_spare, memory_spare, memory_room, memory_first, memory_twice]
+LOSSES = [spare, no_spare, memory_spare, memory_room, memory_first, memory_twice, sealed_spare]
+# So has each of these, with cables on which somebody may change what passes.
+ATTACKS = [mirrors_forged, images_forged]
 
 
 def run(site, trial, launcher):
@@ -634,23 +769,24 @@ def launchers(options):
 
 def work(folder, options, pairs):
     """Runs these on new hosts."""
-    site = Site(folder, options)
+    attacked = any(trial in ATTACKS for trial, _ in pairs)
+    site = Site(folder, options, {'seed': options.seed} if attacked else None)
     return int(not all([run(site, trial, launcher) for trial, launcher in pairs]))
 
 
 def chosen(options):
     """What is to run: lists of (trial, launcher), each for hosts of its own."""
-    known = {trial.__name__: trial for trial in TRIALS + LOSSES}
+    known = {trial.__name__: trial for trial in TRIALS + LOSSES + ATTACKS}
     options.installed = launchers(options)
     pairs = [(known[name], launcher) for launcher in options.installed for name in options.trials or known]
     if options.draw:
         pairs = random.Random(options.seed).sample(pairs, min(options.draw, len(pairs)))
     together = [pair for pair in pairs if pair[0] in TRIALS]
-    return [together] * bool(together) + [[pair] for pair in pairs if pair[0] in LOSSES]
+    return [together] * bool(together) + [[pair] for pair in pairs if pair[0] not in TRIALS]
 
 
 def main():
-    names = [trial.__name__ for trial in TRIALS + LOSSES]
+    names = [trial.__name__ for trial in TRIALS + LOSSES + ATTACKS]
     parser = argparse.ArgumentParser(description='Deaths of nodes on several hosts.', allow_abbrev=False)
     parser.add_argument('trials', nargs='*', help=f'of {", ".join(names)}')
     parser.add_argument('-b', '--build', default='build', help='the build folder')

@@ -23,6 +23,7 @@
  *                             length
  *     wireup                  the same for one bit of the first segments, of any length, of a
  *                             connection of UCX
+ *     port                    the attacker changes segments from or to this port only; 0: all
  *     delay jitter            ms that each frame takes, and at most takes longer. Frames keep their order.
  *     hold                    ms after which a frame that waits to be overtaken goes on without that
  *     rate                    Mbit/s; 0: as fast as it goes
@@ -67,7 +68,7 @@ static const char *const count_names[COUNTS] = {"seen", "carried", "lost", "dupl
 	"dropped", "forged", "replayed"};
 
 struct settings {
-	double loss, dup, reorder, flip, forge, head, stream, replay, wireup;
+	double loss, dup, reorder, flip, forge, head, stream, replay, wireup, port;
 	double delay, jitter, hold, rate, queue, cut;
 };
 
@@ -81,6 +82,7 @@ static const struct { const char *name; size_t at; double most; } known[] = {
 	{"stream", offsetof(struct settings, stream), 1},
 	{"wireup", offsetof(struct settings, wireup), 1},
 	{"replay", offsetof(struct settings, replay), 1},
+	{"port", offsetof(struct settings, port), 65535},
 	{"delay", offsetof(struct settings, delay), 60000},
 	{"jitter", offsetof(struct settings, jitter), 60000},
 	{"hold", offsetof(struct settings, hold), 60000},
@@ -302,12 +304,19 @@ static bool begins(struct way *w, const struct tcp *t)
 	return w->begun[i].n++ < WIREUP_SEGMENTS;
 }
 
+static bool is_spared(const struct way *w, const struct tcp *t)
+{
+	const size_t port = (size_t)w->set.port;
+
+	return port && number_at(t->tcp) != port && number_at(t->tcp + 2) != port;
+}
+
 static void attack(struct way *w, struct frame *f)
 {
 	struct tcp t;
 
 	if (w->set.forge + w->set.head + w->set.stream + w->set.replay + w->set.wireup <= 0 ||
-	    !find_tcp(f, &t))
+	    !find_tcp(f, &t) || is_spared(w, &t))
 		return;
 	if (begins(w, &t) && below_1(draw_of(&w->spite)) < w->set.wireup)
 		flip_bits(w, &t, 0, t.bytes);
