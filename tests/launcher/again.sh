@@ -97,7 +97,7 @@ save() { mkdir -p "ck/ck-00000$1"; : >"ck/ck-00000$1/MANIFEST"; }
 exit 0
 END
 chmod +x bin/mpiexec.hydra
-export calls="$here/keeper_calls.py"
+export calls="$here/keeper_calls.py" ckrun programs
 ln -s mpiexec.hydra bin/srun
 job() { # what the starts do... -- ckrun's arguments, with --replace $replace
 	local n=0
@@ -205,6 +205,13 @@ fact "a keeper hears nodes, and nobody else" eval 'starts 0 1 && grep -v "^start
 (umask 77 && head -c 32 /dev/urandom >key)
 kept 'python3 "$calls" calls' -- $where --env CK_WIRE=seal --env CK_WIRE_KEY="$dir/key"
 fact "nor does one whose connections are sealed" eval 'starts 0 1 && grep -v "^start" out | diff expected - >&2'
+for wire in none lz4 seal lz4,seal; do
+	kept 'python3 "$calls" sealed' -- $where --env CK_WIRE=$wire
+	[[ $wire = *seal ]] && sealed=True || sealed=False
+	fact "it tells nodes whether it seals: $wire" grep -qx "sealed: $sealed" out
+done
+kept '"$ckrun" --local -n 2 env "CK_IMAGES=$CK_IMAGES" CK_SHARE=0 CK_WIRE=seal "$programs/ends" exit 0; exit' -- $where
+fact "they want to know it" grep -q "^chard: CK_WIRE has seal on node 0, but not where ckrun was started" err
 chmod 644 key
 kept -- $where --env CK_WIRE=lz4,seal --env CK_WIRE_KEY="$dir/key"
 fact "it needs a key that others cannot read" eval '[ $rc = 1 ] && [ ! -e keepers ] &&

@@ -3,6 +3,7 @@
 
     keeper_calls.py note TEXT      what a node notes at its end
     keeper_calls.py calls          each of the calls below; one line each
+    keeper_calls.py sealed         whether what leaves the host is encrypted
 
 Part of a start of tests/launcher/again.sh: CK_IMAGES and CK_NOTES are set.
 """
@@ -44,6 +45,12 @@ def ask(s, word, node=0, sequence=0, version=2):
         return None, 0
     ok, _, _, _, why = ANSWER.unpack(data)
     return 'ok' if ok else why.rstrip(b'\0').decode(), len(fds)
+
+
+def is_sealed():
+    with connect() as s:
+        s.send(ASK.pack(2, HELLO, 0, 0, 0, bytes(INFO.size)))
+        return bool(ANSWER.unpack(s.recv(ANSWER.size))[2])
 
 
 def is_dropped(s, data):
@@ -113,5 +120,7 @@ def calls():
 
 if sys.argv[1] == 'note':
     note(sys.argv[2])
+elif sys.argv[1] == 'sealed':
+    print('sealed:', is_sealed())
 else:
     calls()
