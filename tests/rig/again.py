@@ -614,6 +614,26 @@ def sealed_kills(site, launcher):
     job.goes_on(n)
 
 
+def sealed_allkinds(site, launcher):
+    """All kinds of chares, saved all the time. A node dies at random moments, also before the others have met it again."""
+    job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/allkinds', '0', '100'), replace=site.options.kills, CK_WIRE='zstd,seal',
+                    CK_CHECKPOINT='memory,5ms', CK_RANDOM_DELAY=str(site.options.seed))
+    yield job
+    job.await_saved(1)
+    n = 0
+    while job.process.poll() is None and n < site.options.kills:
+        job.await_(lambda: len(job.nodes()) == 4 or job.process.poll() is not None, 'all nodes')
+        time.sleep(site.random.uniform(0.2, 0.6))
+        try:
+            os.kill(site.random.choice(list(job.nodes())), signal.SIGKILL)
+        except (IndexError, ProcessLookupError):  # the job has ended just now
+            continue
+        n += 1
+        job.await_(lambda n=n: job.count(AGAIN) == n or job.process.poll() is not None, 'the next start')
+    require(n > 0, 'the job was too short')
+    job.goes_on(job.count(AGAIN))
+
+
 def other_keys(site, launcher):
     """A host has another CK_WIRE_KEY: its keeper is not heard, and says why."""
     path = key_file(site, 'key of this job')
@@ -723,7 +743,7 @@ def asked(site, launcher):
     job.ends((143,), AGAIN, '^ckrun: got signal 15')
 
 
-TRIALS = [asked, memory_kills, sealed_kills, other_keys, seal_of_nodes_alone, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
+TRIALS = [asked, memory_kills, sealed_kills, sealed_allkinds, other_keys, seal_of_nodes_alone, memory_all_at_once, memory_while_starting, memory_ends, keeper_killed, keeper_needed, keeper_missed, ckrun_killed, restart, kills, while_starting, all_at_once, crash, crashes, exits, aborts, missing, starts_no_more, interrupted, leaves, other_job]
 # Each has hosts of its own: launchers remember a host that was lost.
 LOSSES = [spare, no_spare, memory_spare, memory_room, memory_first, memory_twice, sealed_spare]
 # So has each of these, with cables on which somebody may change what passes.
