@@ -655,9 +655,8 @@ def seal_of_nodes_alone(site, launcher):
     job.left_nothing()
 
 
-def port_of_keeper(job, host):
-    """Where other keepers call the one on this host."""
-    pid = min(job.keepers(host))
+def sockets(pid, state):
+    """The process's TCP sockets in this state: (local, remote), as /proc shows them."""
     inodes = set()
     for fd in os.listdir(f'/proc/{pid}/fd'):
         with contextlib.suppress(OSError):
@@ -665,9 +664,22 @@ def port_of_keeper(job, host):
     for name in 'tcp', 'tcp6':
         with open(f'/proc/{pid}/net/{name}', encoding='utf-8') as file:
             for words in (line.split() for line in file.readlines()[1:]):
-                if words[3] == '0A' and f'socket:[{words[9]}]' in inodes:  # it listens
-                    return int(words[1].rpartition(':')[2], 16)
-    raise Failed(f'the keeper on h{host} does not listen')
+                if words[3] == state and f'socket:[{words[9]}]' in inodes:
+                    yield words[1], words[2]
+
+
+LISTENS, CONNECTED = '0A', '01'
+
+
+def port_of_keeper(job, host):
+    """Where other keepers call the one on this host."""
+    return next(int(local.rpartition(':')[2], 16) for local, _ in sockets(min(job.keepers(host)), LISTENS))
+
+
+def port_to_ckrun(job, host):
+    """From where the keeper on this host has called ckrun."""
+    at = f'{host:02X}00580A:'  # 10.88.0.host
+    return next(int(remote.rpartition(':')[2], 16) for _, remote in sockets(job.ckrun(), CONNECTED) if at in remote)
 
 
 NOT_OPENED = 'does not open: it was changed, repeated, left out or forged on its way; see who can reach the network between these hosts'
@@ -705,6 +717,20 @@ def images_forged(site, launcher):
     require(job.count(f'the image of node [01] cannot be copied from its host: what this host.s keeper received from that at [0-9.:f]+ {NOT_OPENED}$') > 0, 'no node says so')
     require(job.count('again after round') == 0, 'it went on')
     job.left_nothing()
+
+
+def words_forged(site, launcher):
+    """Or what ckrun and a keeper say to each other: it is as good as lost then, and its host gets another one."""
+    for way, line in (('out', 'what ckrun received from the keeper of images on host h2'),
+                      ('in', 'what the keeper of images on host h2 received from ckrun')):
+        job = in_memory(site, launcher, (f'{site.options.build}/tests/programs/saves', 'memory', '2000', SAVE_AT), CK_WIRE='seal')
+        yield job
+        job.await_saved(2)
+        site.hosts.set_link(2, way=way, port=port_to_ckrun(job, 2), forge=1)
+        os.kill(min(job.nodes(1)), signal.SIGKILL)
+        job.await_(lambda line=line: job.count(f'^ckrun: {line} {NOT_OPENED}$') == 1, "ckrun's line")
+        site.hosts.set_link(2, way=way, forge=0)
+        job.goes_on(1)
 
 
 def ask(job, *words):
@@ -747,7 +773,7 @@ TRIALS = [asked, memory_kills, sealed_kills, sealed_allkinds, other_keys, seal_o
 # Each has hosts of its own: launchers remember a host that was lost.
 LOSSES = [spare, no_spare, memory_spare, memory_room, memory_first, memory_twice, sealed_spare]
 # So has each of these, with cables on which somebody may change what passes.
-ATTACKS = [mirrors_forged, images_forged]
+ATTACKS = [mirrors_forged, images_forged, words_forged]
 
 
 def run(site, trial, launcher):
