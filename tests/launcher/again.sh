@@ -211,7 +211,7 @@ for wire in none lz4 seal lz4,seal; do
 	fact "it tells nodes whether it seals: $wire" grep -qx "sealed: $sealed" out
 done
 kept '"$ckrun" --local -n 2 env "CK_IMAGES=$CK_IMAGES" CK_SHARE=0 CK_WIRE=seal "$programs/ends" exit 0; exit' -- $where
-fact "they want to know it" grep -q "^chard: CK_WIRE has seal on node 0, but not where ckrun was started" err
+fact "they want to know it" grep -q "^chard: CK_WIRE has seal on node [01], but not where ckrun was started" err
 chmod 644 key
 kept -- $where --env CK_WIRE=lz4,seal --env CK_WIRE_KEY="$dir/key"
 fact "it needs a key that others cannot read" eval '[ $rc = 1 ] && [ ! -e keepers ] &&

@@ -651,7 +651,7 @@ def seal_of_nodes_alone(site, launcher):
     job = in_memory(site, launcher, ('env', 'CK_WIRE=seal', f'{site.options.build}/tests/programs/saves', 'memory', '300', SAVE_AT))
     yield job
     require(job.end() != 0, 'it ended well')
-    require(job.count('CK_WIRE has seal on node 0, but not where ckrun was started') == 1, 'no node says so')
+    require(job.count(r'CK_WIRE has seal on node \d, but not where ckrun was started') > 0, 'no node says so')
     job.left_nothing()
 
 
