@@ -109,12 +109,10 @@ static void pup_contents(pup_er p, void *at)
 	free(host);
 }
 
-static void *pup_memory(pup_er p, void *at)
+static void *pup_created(pup_er p, void *at)
 {
 	bool there = at != NULL;
 
-	if (!created)
-		return pup_device(p, at, size());
 	pup_bool(p, &there);
 	if (!there)
 		return NULL;
@@ -134,8 +132,13 @@ void Cell_pup(pup_er p, Cell *self)
 	pup_bytes(p, self->out, size());
 	self->in = pup_alloc_direct(p, self->in, size());
 	pup_bytes(p, self->in, size());
-	self->up = pup_memory(p, self->up);
-	self->across = pup_memory(p, self->across);
+	if (created) {
+		self->up = pup_created(p, self->up);
+		self->across = pup_created(p, self->across);
+	} else {
+		self->up = pup_device(p, self->up, size());
+		self->across = pup_device(p, self->across, size());
+	}
 	pup_channel(p, &self->from[UP], self->up);
 	pup_channel(p, &self->from[ACROSS], self->across);
 	pup_channel(p, &self->from[DOWN], self->in);
