@@ -290,19 +290,34 @@ bool keeper_nodes_listen(struct keeper *k)
 	return k->notes_fd >= 0;
 }
 
+static bool has_caller(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* With the lock, so that whoever has it sees each caller: in the list, or by has_caller. Only this
+ * thread accepts, so that does not block. */
+static bool accept_one(struct keeper *k, int from, void *(*serve_one)(void *))
+{
+	int fd;
+
+	pthread_mutex_lock(&k->lock);
+	fd = has_caller(from) ? accept4(from, NULL, NULL, SOCK_CLOEXEC) : -1;
+	if (fd >= 0)
+		keeper_line_start(&k->nodes, k, fd, serve_one);
+	pthread_mutex_unlock(&k->lock);
+	return fd >= 0;
+}
+
 _Noreturn static void accept_all(struct keeper *k, int from, void *(*serve_one)(void *))
 {
-	for (;;) {
-		const int fd = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+	struct pollfd p = { .fd = from, .events = POLLIN };
 
-		if (fd < 0) {
+	for (;;)
+		if (poll(&p, 1, -1) == 1 && !accept_one(k, from, serve_one))
 			poll(NULL, 0, LOOK_MS); /* too many are open */
-			continue;
-		}
-		pthread_mutex_lock(&k->lock);
-		keeper_line_start(&k->nodes, k, fd, serve_one);
-		pthread_mutex_unlock(&k->lock);
-	}
 }
 
 void *keeper_nodes_serve(void *arg)
@@ -340,13 +355,15 @@ static void kill_one(const struct keeper_line *n)
 		shutdown(n->peer, SHUT_RDWR);
 }
 
-/* A node may have been starting: it is killed as soon as it calls. */
+/* A node may have been starting: it is killed as soon as it calls. One may have called, noted
+ * something and died before it was heard. */
 uint32_t keeper_nodes_kill(struct keeper *k)
 {
 	uint32_t left = 0;
 
 	pthread_mutex_lock(&k->lock);
-	for (int ms = 0; k->nodes && ms < KILL_MS; ms += LOOK_MS) {
+	for (int ms = 0; ms < KILL_MS && (k->nodes || has_caller(k->nodes_fd) || has_caller(k->notes_fd));
+	     ms += LOOK_MS) {
 		for (const struct keeper_line *n = k->nodes; n; n = n->next)
 			kill_one(n);
 		keeper_wait(k, LOOK_MS);

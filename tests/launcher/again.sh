@@ -82,6 +82,7 @@ cd "${0%/*}/.." || exit 99
 if [ "${*: -1}" = --keeper ]; then
 	echo "${0##*/} ${*:1:$#-2}" >>keepers
 	[ ! -e no-keeper ] || . ./no-keeper
+	echo $$ >>keeper-pids
 	exec "${@: -2}"
 fi
 n=$(($(cat starts 2>/dev/null) + 1))
@@ -101,7 +102,7 @@ export calls="$here/keeper_calls.py" ckrun programs
 ln -s mpiexec.hydra bin/srun
 job() { # what the starts do... -- ckrun's arguments, with --replace $replace
 	local n=0
-	rm -rf do.* starts names ck keepers
+	rm -rf do.* starts names ck keepers keeper-pids
 	[ -z "$before" ] || eval "$before"
 	while [ "$1" != -- ]; do
 		echo "$1" >"do.$((n += 1))"
@@ -188,6 +189,11 @@ kept 'note fault 11 1 b 10; exit 1' 'note fault 11 1 b 10; exit 1' -- $where
 fact "the first note counts" eval 'starts 139 2 && says "node 1 on b ended by signal 11 .*, again at once"'
 job 'met; exit 9' -- $where --env CK_CHECKPOINT=
 fact "the program may save itself" starts 0 2
+# The keepers are stopped meanwhile, so they find the call and ckrun's word at the same time.
+for attempt in 1 2 3 4 5; do
+	job 'kill -STOP $(cat keeper-pids); met; (sleep 0.2; kill -CONT $(cat keeper-pids)) & exit 9' -- $where --env CK_CHECKPOINT=
+	fact "what a dead node has noted is heard, $attempt" starts 0 2
+done
 kept 'python3 "$calls" calls' -- $where
 cat >expected <<'END'
 node: ok 3
@@ -210,7 +216,7 @@ for wire in none lz4 seal lz4,seal; do
 	[[ $wire = *seal ]] && sealed=True || sealed=False
 	fact "it tells nodes whether it seals: $wire" grep -qx "sealed: $sealed" out
 done
-kept '"$ckrun" --local -n 2 env "CK_IMAGES=$CK_IMAGES" CK_SHARE=0 CK_WIRE=seal "$programs/ends" exit 0; exit' -- $where
+kept '"$ckrun" --local -n 2 env "CK_IMAGES=$CK_IMAGES" CK_SHARE=0 CK_WIRE=seal "$programs/ends" exit 0; exit' -- -n 2 $where
 fact "they want to know it" grep -q "^chard: CK_WIRE has seal on node [01], but not where ckrun was started" err
 chmod 644 key
 kept -- $where --env CK_WIRE=lz4,seal --env CK_WIRE_KEY="$dir/key"
