@@ -199,15 +199,15 @@ class Table:
             yield f"| {row} | " + " | ".join(cells) + " |"
 
     def whole(self):
-        return all(self.of(row, how) for row in self.rows for how in ("processes", "threads"))
+        return all(self.of(row, how) is not None for row in self.rows for how in ("processes", "threads"))
 
 
 def number(value):
-    return f"{value:.4g}" if value else ""
+    return "" if value is None else f"{value:.4g}"
 
 
 def ratio(value, base):
-    return f"{value / base:.2f}" if value and base else ""
+    return f"{value / base:.2f}" if value is not None and base else ""
 
 
 def measure(rig, jobs, table, seconds, smoke):
