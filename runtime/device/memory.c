@@ -137,12 +137,7 @@ static bool can_export(const struct device *dev, cu_ptr at)
 /** Whether another process of this host takes part. */
 static bool has_neighbour(const struct pe *pe)
 {
-	const struct cmi_job *job = pe->node->job;
-
-	for (int i = 0; i < job->n_nodes; i++)
-		if (i != job->node && job->host_id[i] == job->host_id[job->node])
-			return true;
-	return false;
+	return pe->node->job->pes_on_host > pe->node->job->my_n_pes;
 }
 
 /* The handle is that of the whole allocation, and mapping it gives its beginning: hence the

@@ -374,6 +374,11 @@ class Rig:
         """The words before a command that is to run on host i."""
         return ['nsenter', '-t', str(self.holders[i]), '-n', '-i', '-u', '-m', f'--wd={os.getcwd()}', '--']
 
+    def join(self, i):
+        """This process goes to host i's network."""
+        with open(f'/proc/{self.holders[i]}/ns/net', encoding='utf-8') as net:
+            check(libc.setns(net.fileno(), NEW_NET), f'cannot enter host {i}')
+
     def run(self, i, command, **options):
         return subprocess.run(self.enter(i) + list(command), stdin=subprocess.DEVNULL, **options)
 

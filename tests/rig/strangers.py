@@ -25,8 +25,8 @@ import time
 sys.dont_write_bytecode = True
 import loss  # noqa: E402
 import rig  # noqa: E402
+from recorder import UCX_MAGIC  # noqa: E402
 
-UCX_MAGIC = struct.pack('=Q', 0xCAFEBABE12345678)
 PULSE_MAGIC = struct.pack('=I', 0x434b5031)
 TCP_TRIES, UDP_TRIES = 60, 300
 
@@ -101,8 +101,7 @@ def run_stranger(hosts, *arguments):
     if pid == 0:
         code = 1
         try:
-            with open(f'/proc/{hosts.holders[3]}/ns/net', encoding='utf-8') as net:
-                rig.check(rig.libc.setns(net.fileno(), rig.NEW_NET), 'cannot enter host 3')
+            hosts.join(3)
             stranger(*arguments)
             code = 0
         except BaseException as wrong:
