@@ -189,6 +189,6 @@ uint64_t direct_held(struct pe *pe)
 		n += hot->state == CHANNEL_MARKED && direct_unseen_put(hot);
 	}
 	for (uint32_t i = 0; i < d->n_sender_blocks * DIRECT_BLOCK; i++)
-		n += (direct_sender_at(d, i)->held != NULL) + uncredited(direct_sender_at(d, i));
+		n += direct_put_waits(direct_sender_at(d, i)) + uncredited(direct_sender_at(d, i));
 	return n;
 }

@@ -77,7 +77,7 @@ static uint64_t direct_ends_made(struct pe *pe, const void *end)
 	const struct direct_sender *s =
 		direct_sender_at(direct_of(pe), ((const struct direct_handle *)end)->sender);
 
-	return direct_hot(s)->iteration + (s->way == DIRECT_HOLDING && s->held);
+	return direct_hot(s)->iteration + direct_put_waits(s);
 }
 
 static bool direct_ends_holds(struct pe *pe, const void *end)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../runtime/direct/direct_describe.h"
+#include "../../runtime/direct/ends/sender.h"
 
 enum { WORDS = 8, LINES = 1000 };
 
@@ -147,11 +148,60 @@ static void an_armed_channel_is_as_old_as_the_first_look_that_found_it_so(void *
 	assert_true(armed_s(e.after, 1) >= SHORT_S && armed_s(e.after, 1) < LONG_S);
 }
 
+/* ---- a put that waits ------------------------------------------------------------------------ */
+
+struct waiting {
+	struct world w; /* first */
+	uint64_t src[WORDS];
+	CkDirectHandle to;
+	uint64_t held, made, held_under_way, made_under_way;
+};
+
+/* The put has left, and its data are still read. */
+static void set_under_way(struct waiting *e, bool is)
+{
+	const struct direct_handle *h = (const struct direct_handle *)&e->to;
+	struct direct_sender_hot *hot = direct_hot(direct_sender_at(direct_of(csd_self()), h->sender));
+
+	hot->not_plain = is ? hot->not_plain | DIRECT_BUSY : hot->not_plain & ~(uint32_t)DIRECT_BUSY;
+}
+
+static void start_waiting(struct pe *pe)
+{
+	struct waiting *e = (struct waiting *)(uintptr_t)pe->node->program;
+	const struct csd_ends *calls = pe->node->up.ends;
+
+	calls->send(pe, &e->to, &(struct csd_sending){ .buf = e->src, .bytes = sizeof e->src });
+	CkDirect_put(&e->to);
+	e->held = direct_held(pe);
+	e->made = calls->made(pe, &e->to);
+	set_under_way(e, true);
+	e->held_under_way = direct_held(pe);
+	e->made_under_way = calls->made(pe, &e->to);
+	set_under_way(e, false);
+	free(calls->leave(pe, &e->to));
+	pe->n_processed++;
+	csd_exit(pe, 0);
+}
+
+static void a_put_that_has_left_no_longer_waits(void **state)
+{
+	static struct waiting e = {.w = {.start = start_waiting, .nodes = 1, .pes = 1}};
+
+	(void)state;
+	assert_int_equal(world_run(&e.w), 0);
+	assert_int_equal(e.held, 1);
+	assert_int_equal(e.made, 1);
+	assert_int_equal(e.held_under_way, 0);
+	assert_int_equal(e.made_under_way, 0); /* this count has it from the moment it leaves */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_open_end_says_what_it_waits_for),
 		cmocka_unit_test(an_armed_channel_is_as_old_as_the_first_look_that_found_it_so),
+		cmocka_unit_test(a_put_that_has_left_no_longer_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

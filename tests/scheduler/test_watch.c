@@ -108,6 +108,44 @@ static void act_far(struct pe *pe)
 
 static const struct csd_layer far_hosts = { .name = "far", .pe_start = act_far };
 
+/* A message from another process waits at a gate that nobody opens. */
+static struct csd_gate gates[2];              /* of each PE, which is a node */
+static atomic_int h_waits;                    /* the same number on both */
+
+static void never_comes(struct pe *pe, struct cmi_msg *m)
+{
+	csd_msg_free(pe, m);
+	csd_exit(pe, CODE);
+}
+
+static struct csd_gate *closed_gate(struct pe *pe, const struct cmi_msg *m)
+{
+	return m->handler == h_waits ? &gates[pe->id] : NULL;
+}
+
+static int register_gate(struct node *node)
+{
+	atomic_store(&h_waits, csd_register(node, "waits", never_comes));
+	return 0;
+}
+
+static void send_to_gate(struct pe *pe)
+{
+	struct cmi_msg *m;
+
+	csd_gate_init(pe->node, &gates[pe->id], false);
+	if (pe->id)
+		return;
+	m = csd_msg_alloc(pe, sizeof *m);
+	m->handler = (uint16_t)h_waits;
+	csd_send_node(pe, 1, m);
+}
+
+static const struct csd_layer at_a_gate = {
+	.name = "gate", .node_start = register_gate, .pe_start = send_to_gate,
+	.up.gate_of = closed_gate,
+};
+
 static char said[4000];
 
 static int run(const struct csd_layer *layer, void (*fn)(struct pe *pe))
@@ -175,6 +213,16 @@ static void between_hosts_the_job_goes_on(void **state)
 	assert_null(strstr(said, "are lost. Damaged memory"));
 }
 
+static void what_waits_at_a_gate_is_not_under_way(void **state)
+{
+	const struct csd_layer *layer = &at_a_gate;
+
+	(void)state;
+	assert_int_equal(check_run_nodes_apart(&layer, 1, NULL, 2, 1, said, sizeof said), 125);
+	assert_non_null(strstr(said, "all 1 messages and puts were handled, except those that are held "
+			       "back"));
+}
+
 static void cycles_are_named_and_questions_answered(void **state)
 {
 	(void)state;
@@ -203,6 +251,7 @@ int main(void)
 		cmocka_unit_test(what_is_held_back_is_not_lost),
 		cmocka_unit_test(what_is_neither_handled_nor_held_is_lost),
 		cmocka_unit_test(between_hosts_the_job_goes_on),
+		cmocka_unit_test(what_waits_at_a_gate_is_not_under_way),
 		cmocka_unit_test(cycles_are_named_and_questions_answered),
 		cmocka_unit_test(it_can_be_switched_off),
 	};

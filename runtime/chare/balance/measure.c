@@ -5,8 +5,6 @@
  * element: its handler, and what it took to receive the call. So there is one look at the clock for
  * each handler, unless it runs within another one or the PE was idle before.
  *
- * Arrivals of named channels are handlers, too: the channel calls arrival_measured.
- *
  * A body of Structured Dagger and a thread come and go without an end of a handler: when what runs
  * changes, the clock is looked at, too.
  *
@@ -15,7 +13,6 @@
  * speed.
  */
 #include "balance_int.h"
-#include "../channel/named.h"
 #include "../../machine/tools/cmi_ticks.h"
 
 #include <stdlib.h>
@@ -193,17 +190,6 @@ static void measure_ends(struct pe *pe, union observe_own *own)
 	meter_read_for(m, to);
 }
 
-static void arrival_measured(void *self, void *payload)
-{
-	struct pe *pe = ck_self();
-	const struct ck_running *now = &ck_of(pe)->now;
-	union observe_own own;
-
-	measure_begins(pe, &own, (int)now->entry, now);
-	now->obj->coll->type->entries[now->entry].call(self, payload);
-	measure_ends(pe, &own);
-}
-
 /* A thread or a body gets the PE, or leaves it. */
 static void measure_swap(struct pe *pe, uint64_t running[CSD_RUNNING_WORDS + 1], bool after)
 {
@@ -247,7 +233,6 @@ void measure_node_start(struct node *node)
 {
 	balance_of(node)->counter = cmi_counter_is_sound();
 	observe_join(node, PART_BALANCE, &observer);
-	named_call_by(node, arrival_measured);
 	csd_watch_swaps(node, measure_swap);
 }
 

@@ -85,11 +85,6 @@ const char *end_describe(struct pe *pe, const CkChannel *c, char *buf, size_t le
 	return buf;
 }
 
-void named_call_by(struct node *node, CkGenCall call)
-{
-	((struct named_node *)ck_node_state(node, PART_NAMED))->call = call;
-}
-
 /* Tells the observers of the collection (observe/). */
 static void arrival_observed(void *self, void *payload)
 {
@@ -100,11 +95,7 @@ static void arrival_observed(void *self, void *payload)
 
 CkGenCall end_call(const struct pe *pe, const struct ck_obj *obj, int entry)
 {
-	const struct named_node *n = ck_node_state(pe->node, PART_NAMED);
-
-	if (obj->coll->entries != obj->coll->type->entries)
-		return arrival_observed;
-	return n->call ? n->call : obj->coll->type->entries[entry].call;
+	return ck_node_of(pe->node)->observers ? arrival_observed : obj->coll->entries[entry].call;
 }
 
 /* ---- for the channel layer ------------------------------------------------------------------- */

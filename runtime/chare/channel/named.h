@@ -20,10 +20,6 @@ extern const struct ck_part named_part, pattern_part;
 /** For the channel layer (ends.h). */
 extern const struct csd_end_names named_names;
 
-/** While the node starts: when a put arrives this is called instead of the entry (ck_pe.now); it
- * calls the entry and measures it. At most one room above uses this. */
-void named_call_by(struct node *node, CkGenCall call);
-
 /** An element has made this many puts into another one. */
 typedef void (*named_puts_fn)(struct ck_obj *from, const CkElement *to, uint64_t n, uint64_t bytes);
 /** Report to fn the puts of an element of this PE since named_puts_anew was last called for it. */

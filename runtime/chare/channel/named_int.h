@@ -101,7 +101,6 @@ struct named_node {
 	pthread_mutex_t lock;
 	struct idmap flying;      /* as named_pe.ends: of elements between two PEs, or being unpacked */
 	_Atomic(uint32_t) n_flying; /* how many; read without the lock */
-	CkGenCall call;           /* named_call_by; NULL: the entry itself */
 };
 
 static inline const struct csd_ends *layer_ends(const struct pe *pe) { return pe->node->up.ends; }

@@ -148,7 +148,6 @@ static void look_soon(struct pe *pe)
 		return;
 	st->looks = true;
 	m = ck_msg_new(pe, PART_GLOBAL, H_LOOK, CMI_F_SYSTEM, sizeof *m);
-	csd_chatter(pe);
 	csd_send(pe, pe->id, m);
 }
 
@@ -239,6 +238,7 @@ static void look_on(struct pe *pe)
 
 void look_arrived(struct pe *pe, struct cmi_msg *m)
 {
+	csd_chatter(pe, m);
 	csd_msg_free(pe, m);
 	stores_of(pe)->looks = false;
 	look(pe);

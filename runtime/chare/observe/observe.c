@@ -218,6 +218,7 @@ void observe_join(struct node *node, int part, const struct observer *o)
 {
 	observe_of(node)->observers[part] = o;
 	observe_of(node)->n++;
+	ck_node_of(node)->observers = true;
 	if (!(o->except & CKGEN_BODY))
 		bodies_watch(node, body_observed);
 }

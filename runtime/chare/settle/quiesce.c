@@ -66,6 +66,7 @@ static void send_qd(struct pe *pe, int dst_pe, struct qd_msg what)
 
 	what.head = q->head;
 	*q = what;
+	csd_chatter_sent(pe, dst_pe, sizeof *q);
 	csd_send(pe, dst_pe, &q->head);
 }
 
@@ -220,11 +221,11 @@ static void qd_arrived(struct pe *pe, struct cmi_msg *m)
 		qd_begin(pe, &((const struct qd_request *)m)->cb);
 		break;
 	case QD_ASK:
-		csd_chatter(pe);
+		csd_chatter(pe, m);
 		qd_ask(pe, q->wave);
 		break;
 	case QD_SUM:
-		csd_chatter(pe);
+		csd_chatter(pe, m);
 		wave_take(&qd_of(pe)->wave, q->sums);
 		qd_maybe_answer(pe);
 		break;

@@ -265,10 +265,9 @@ uint64_t direct_sender_stop(struct pe *pe, const struct direct_handle *h)
 	return direct_hot(s)->iteration;
 }
 
-/* A put that has waited may still be under way. */
 bool direct_sender_holds(struct pe *pe, const struct direct_handle *h)
 {
-	return direct_checked_sender(pe, "a channel's sending end", h)->held;
+	return direct_put_waits(direct_checked_sender(pe, "a channel's sending end", h));
 }
 
 bool direct_sender_busy(struct pe *pe, const struct direct_handle *h)

@@ -119,6 +119,13 @@ static inline bool direct_is_busy(const struct direct_sender *s)
 	return direct_hot(s)->not_plain & DIRECT_BUSY;
 }
 
+/** A put waits until the ends are joined. While the end is busy, the put that has waited is under
+ * way, and only its data is still needed. */
+static inline bool direct_put_waits(const struct direct_sender *s)
+{
+	return s->held && !direct_is_busy(s);
+}
+
 static inline bool direct_is_checked(const struct direct_sender *s)
 {
 	return direct_hot(s)->not_plain & DIRECT_CHECK;

@@ -52,8 +52,9 @@ static inline int node_queue_run(struct pe *pe) /* how many messages were handle
 	return CSD_LIKELY(!atomic_load_explicit(&pe->node->queue.n, memory_order_relaxed)) ?
 		       0 : node_queue_run_slow(pe);
 }
-/* Add how many messages wait at gates. False: another PE has the queue now. */
-bool node_queue_held(struct pe *pe, uint64_t *n);
+/* Add how many counted messages wait at gates, and the bytes of those from other processes. False:
+ * another PE has the queue now. */
+bool node_queue_held(struct pe *pe, uint64_t *n, uint64_t *bytes);
 void node_queue_drop(struct pe *pe);
 void node_queue_fini(struct node *node);
 
@@ -71,6 +72,12 @@ void flow_consumed_for(struct pe *pe, struct pe *by, int src_pe, uint64_t bytes)
 /* Messages that are over budget; their waits, a line for each PE that they go to. */
 uint64_t flow_length(const struct pe *pe);
 void flow_describe(struct pe *pe, struct csd_told *to);
+/* Bytes under way between processes, of all messages but those left out, and of credits: what this
+ * PE has sent minus what it has received. It means something only in the sum over all PEs. */
+uint64_t flow_under_way(const struct pe *pe);
+/* Messages of the watchdog and of what it does not count as work: sent to that PE, or (negative)
+ * received from it. */
+void flow_leave_out(struct pe *pe, int other, uint64_t bytes);
 /* Add what has been sent to each node: [n_nodes]. */
 void flow_count_links(const struct pe *pe, struct count_link *links);
 /* Bytes of messages to other nodes of this host, and to other hosts. */

@@ -253,7 +253,7 @@ void csd_gate_open(struct pe *pe, struct csd_gate *g)
 	push_to_node(pe, &g->opens);
 }
 
-bool node_queue_held(struct pe *pe, uint64_t *n)
+bool node_queue_held(struct pe *pe, uint64_t *n, uint64_t *bytes)
 {
 	struct csd_node_queue *q = &pe->node->queue;
 
@@ -261,8 +261,10 @@ bool node_queue_held(struct pe *pe, uint64_t *n)
 		return false;
 	/* The acquire pairs with the release in csd_gate_init: the gate is initialised. */
 	for (struct csd_gate *g = atomic_load_explicit(&q->gates, memory_order_acquire); g; g = g->next)
-		for (const struct cmi_msg *m = g->waiting.head; m; m = m->next)
+		for (const struct cmi_msg *m = g->waiting.head; m; m = m->next) {
 			*n += !(m->flags & CMI_F_SYSTEM);
+			*bytes += m->flags & CMI_F_REMOTE ? m->size : 0;
+		}
 	queue_release(q);
 	return true;
 }

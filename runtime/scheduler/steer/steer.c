@@ -185,8 +185,8 @@ static void orders_arrived(struct pe *pe, struct cmi_msg *m)
 	struct steer *s = pe->node->steer;
 	struct steer_note *all;
 
+	csd_chatter(pe, m);
 	csd_msg_free(pe, m);
-	csd_chatter(pe);
 	if (!s)
 		return;
 	all = take_all(s, &s->orders, &s->orders_end);

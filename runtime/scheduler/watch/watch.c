@@ -8,11 +8,12 @@
  * a message could wake it: no timer, no late message of its own, no exit. So a working job sees at
  * most one question per PE, however long it works.
  *
- * An answer has four counts: messages sent, handled, held back (by flow control, a gate, or a new
- * group), and handled by the loop. The last one includes messages that quiescence ignores. When
- * WAVES_SAME waves bring the same counts, and all that was sent is handled or held back, nothing is
- * under way: the counts are those of one moment (wave.h of the chare layer has the argument), and
- * no PE has handled anything since.
+ * An answer has five counts: messages sent, handled, held back (by flow control, a gate, or a new
+ * group), handled by the loop, and bytes under way between processes. The last two include what
+ * quiescence ignores: an end of a channel that is joined, a credit. When WAVES_SAME waves bring the
+ * same counts, all that was sent is handled or held back, and no byte is under way, nothing is: the
+ * counts are those of one moment (wave.h of the chare layer has the argument), and no PE has
+ * handled anything since.
  *
  * Detections of the runtime that repeat waves (quiescence, the end of inserting) must not hide that
  * nothing else happens. Their messages and timers are chatter, and not counted (csd_chatter).
@@ -30,15 +31,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENT, HANDLED, HELD, LOOPED, CHATTER, SUMS };
+enum { SENT, HANDLED, HELD, LOOPED, CHATTER, UNDER_WAY, SUMS };
 
 enum {
 	WAVES_SAME = 3,
-	/* PE 0 is idle this long before it asks, and between two waves, of which there are three. The time
-	 * is for what is under way and not counted: [immediate] calls, a request for quiescence. Between
-	 * hosts these may be slower than the waves, which use other connections. */
+	/* PE 0 is idle this long before it asks, and between two waves, of which there are three. */
 	IDLE_MS = 50,
-	IDLE_FAR_MS = 250,
 	/* Between waves that have shown that the job is not quiescent, although all PEs sleep. */
 	AGAIN_MS = 250,
 	/* Between two calls of csd_layer.look. One for 10,000 channels takes some 0.2 ms. */
@@ -133,6 +131,7 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 		m->sums[i] = sums ? sums[i] : 0;
 	if (bytes)
 		memcpy(m->records, told->at, bytes);
+	flow_leave_out(pe, dst_pe, m->head.size);
 	csd_send_now(pe, dst_pe, &m->head);
 }
 
@@ -153,12 +152,16 @@ static bool only_messages(const struct pe *pe)
 	return !pe->stop && !pe->watch->leaving && pe->n_timers == pe->n_chatter_timers;
 }
 
-/* What was sent and waits on this PE. False: it cannot be counted now. */
-static bool count_held(struct pe *pe, uint64_t *n)
+/* What was sent and waits on this PE, and what is under way and does not wait at a gate. False: it
+ * cannot be counted now. */
+static bool count_held(struct pe *pe, uint64_t *n, uint64_t *under_way)
 {
+	uint64_t at_gates = 0;
+
 	*n = hold_length(pe) + flow_length(pe);
-	if (pe->local == 0 && !node_queue_held(pe, n))
+	if (pe->local == 0 && !node_queue_held(pe, n, &at_gates))
 		return false;
+	*under_way = flow_under_way(pe) - at_gates;
 	for (int i = 0; i < pe->node->n_layers; i++)
 		if (pe->node->layers[i]->held)
 			*n += pe->node->layers[i]->held(pe);
@@ -178,11 +181,6 @@ static bool all_by_memory(const struct pe *pe)
 {
 	return all_on_one_host(pe->node->job) &&
 	       (!pe->network || strcmp(cmi_name(pe->node->machine), "ucx"));
-}
-
-static uint64_t idle_ns(const struct pe *pe)
-{
-	return (pe->watch->near ? IDLE_MS : IDLE_FAR_MS) * MS;
 }
 
 /* Once; the job may go on. */
@@ -210,7 +208,7 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 	const uint64_t now = csd_now_ns();
 	/* If everything is handled, a current detection will succeed, and can act then. */
 	const bool detects = s[CHATTER] != w->before[CHATTER] && s[SENT] == s[HANDLED];
-	const bool all = s[SENT] - s[HANDLED] == s[HELD] && !detects;
+	const bool all = s[SENT] - s[HANDLED] == s[HELD] && !s[UNDER_WAY] && !detects;
 
 	w->waits = false;
 	if (w->n_same && !memcmp(s, w->before, CHATTER * sizeof *s)) {
@@ -221,7 +219,7 @@ static void watch_wave_over(struct pe *pe, const uint64_t s[SUMS])
 		w->said_slow = false;
 	}
 	memcpy(w->before, s, sizeof w->before);
-	w->next_ns = now + (w->n_same < WAVES_SAME ? idle_ns(pe) : AGAIN_MS * MS);
+	w->next_ns = now + (w->n_same < WAVES_SAME ? IDLE_MS * MS : AGAIN_MS * MS);
 	if (w->n_same < WAVES_SAME || w->why)
 		return;
 	if (all && !layers_let_go(pe))
@@ -244,7 +242,8 @@ static bool watch_maybe_answer(struct pe *pe)
 	uint64_t s[SUMS] = { [SENT] = pe->n_created, [HANDLED] = pe->n_processed,
 			     [LOOPED] = looped(pe), [CHATTER] = pe->n_chatter };
 
-	if (w->n_in < csd_tree_n_children(pe, 0) || !only_messages(pe) || !count_held(pe, &s[HELD]))
+	if (w->n_in < csd_tree_n_children(pe, 0) || !only_messages(pe) ||
+	    !count_held(pe, &s[HELD], &s[UNDER_WAY]))
 		return false;
 	w->asked = false;
 	for (int i = 0; i < SUMS; i++)
@@ -280,7 +279,7 @@ static bool is_due(const struct pe *pe, uint64_t now)
 {
 	const struct csd_watch *w = pe->watch;
 
-	return !w->waits && !w->why && now >= w->next_ns && now - w->work_ns >= idle_ns(pe);
+	return !w->waits && !w->why && now >= w->next_ns && now - w->work_ns >= IDLE_MS * MS;
 }
 
 /* PE 0: for how long has the loop handled nothing but chatter? */
@@ -326,7 +325,7 @@ static bool watch_idle(struct pe *pe, uint64_t now)
 static int64_t watch_sleep_us(const struct pe *pe, uint64_t now)
 {
 	const struct csd_watch *w = pe->watch;
-	uint64_t due = w->work_ns + idle_ns(pe);
+	uint64_t due = w->work_ns + IDLE_MS * MS;
 
 	if (pe->id != 0 || w->waits || w->why || !only_messages(pe))
 		return -1;
@@ -375,6 +374,7 @@ static void say_why(const struct csd_watch *w, char *buf, size_t len)
 	const uint64_t *s = w->before;
 	const int64_t missing = (int64_t)(s[SENT] - s[HANDLED] - s[HELD]);
 	const char *what = missing ? missing < 0 ? "too many were handled" : "are lost" :
+			   s[UNDER_WAY] ? "are missing, but messages of the runtime itself are" :
 			   "are missing, but what the runtime detects never comes to its end";
 
 	switch (w->why) {
@@ -519,6 +519,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 		return;
 	}
 	pe->watch->n_own++;
+	flow_leave_out(pe, head->src_pe, -(uint64_t)head->size);
 	switch ((enum watch_kind)m->kind) {
 	case WATCH_ASK:
 		watch_ask(pe, m->wave);

@@ -39,6 +39,7 @@ struct ck_node {
 	int n_maps;
 	struct ck_restart restart;
 	bool lone_syncs;          /* arrays sync in a job of one PE, too */
+	bool observers;           /* some exist: a collection's table of entries may change */
 
 	/* From the parts' tables. By number; NULL if there is no such part or it is off. */
 	const struct ck_part *parts[CK_PARTS];

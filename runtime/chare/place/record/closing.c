@@ -69,9 +69,13 @@ uint32_t closing_wave(const struct collection *c)
 	return place_of(c)->closing ? place_of(c)->closing->wave.no : 0;
 }
 
+static bool is_wave(uint32_t kind) { return kind == WHERE_WAVE || kind == WHERE_SUM; }
+
 /* Quiescence does not count these messages. */
 static void send_closing(struct pe *pe, int dst_pe, struct where_msg what)
 {
+	if (is_wave(what.kind))
+		csd_chatter_sent(pe, dst_pe, sizeof what);
 	where_send(pe, dst_pe, H_CLOSING, CMI_F_SYSTEM, what);
 }
 
@@ -196,6 +200,8 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 {
 	struct closing *x = closing_of(pe, c);
 
+	if (is_wave(w->kind))
+		csd_chatter(pe, &w->head);
 	switch (w->kind) {
 	case WHERE_CHECK:
 		wave_soon(&x->pause);
@@ -206,13 +212,11 @@ static void closing_act(struct pe *pe, struct collection *c, const struct where_
 		}
 		break;
 	case WHERE_WAVE:
-		csd_chatter(pe);
 		wave_open(&x->wave, (uint32_t)w->index.v[0]);
 		closing_tell_children(pe, w);
 		closing_maybe_answer(pe, x);
 		break;
 	case WHERE_SUM:
-		csd_chatter(pe);
 		wave_take(&x->wave, w->count);
 		closing_maybe_answer(pe, x);
 		break;
