@@ -331,8 +331,9 @@ static void describe(const struct launch_job *job, const struct note *n, const s
 		used = snprintf(text, cap, "the nodes have not met within %d s, and %s has not ended",
 				meet_s(), job->o.delegate);
 	else
-		used = snprintf(text, cap, "a node has died (%s ended with exit code %d)",
-				job->o.delegate, how->si_status);
+		used = snprintf(text, cap, "a node has died (%s %s %d)", job->o.delegate,
+				how->si_code == CLD_EXITED ? "ended with exit code" :
+							     "was killed by signal", how->si_status);
 	snprintf(text + used, cap - (size_t)used, "; starting again%s from %s%s (%d of %d)",
 		 n->kind == LOST ? " without it," : "",
 		 launch_restart_from(job, saved(job->o.again), from, sizeof(from)),
@@ -381,6 +382,13 @@ bool launch_again_can(struct launch_job *job)
 	return false;
 }
 
+/** Whether the launcher has ended by itself, and not well. Hydra dies of SIGPIPE when it writes to
+ * a node that has died while it joined; nobody else sends that signal. */
+static bool has_failed(const siginfo_t *how)
+{
+	return how->si_code == CLD_EXITED ? how->si_status : how->si_status == SIGPIPE;
+}
+
 /** Whether the launcher has lost a node, and has not failed itself. */
 static bool is_death(const struct launch_job *job, const struct note *n, const siginfo_t *how)
 {
@@ -388,7 +396,7 @@ static bool is_death(const struct launch_job *job, const struct note *n, const s
 		return false;
 	if (n->kind == LOST || job->o.again->late)
 		return true;
-	if (how->si_code != CLD_EXITED || !how->si_status)
+	if (!has_failed(how))
 		return false;
 	return n->kind != DECIDED && may_fail_to_meet(job);
 }

@@ -183,8 +183,10 @@ fuzz: deps-fuzz
 	@$(MAKE) -s fuzz-bins $(BY_CLANG)
 	@bash tests/fuzz/run.sh $(FUZZ)
 # Draws programs that compose features and checks what came: SEEDS=A-B, SMALL=folder for small programs of what fails.
-torture: lib tools
-	@tests/torture/torture.py -b $(B) --seeds $(or $(SEEDS),1-2000) $(if $(SMALL),--shrink $(SMALL))
+# HOSTS=N: on so many hosts made of namespaces, LINK_SEED=S: over bad cables.
+torture: lib tools $(if $(HOSTS),$(RIG_LINK))
+	@tests/torture/torture.py -b $(B) --seeds $(or $(SEEDS),1-2000) $(if $(SMALL),--shrink $(SMALL)) \
+	  $(if $(HOSTS),--hosts $(HOSTS) $(if $(LINK_SEED),--link $(LINK_SEED)))
 # Plants faults in a copy of the tree, and runs the tests that should find them: half an hour. FIND=pattern
 # chooses some of them, SOME=6 draws six.
 mutants: deps

@@ -144,6 +144,11 @@ job 'note fault 11 1 b 10; exit 1' 'save 1; note fault 11 0 a 10; exit 1' -- $wh
 fact "nor one after a checkpoint" starts 0 3
 job 'met; kill -9 $$' -- $where
 fact "a launcher that is killed itself ends the job" starts 137 1
+job 'met; exit 137' 'kill -PIPE $$' -- $where
+fact "but not one that writes to a node that has died while it joined" \
+	eval 'starts 0 3 && says "a node has died .hydra was killed by signal 13.; starting again from the beginning .2 of 2."'
+job 'kill -PIPE $$' -- $where
+fact "unless the nodes have never met" starts 141 1
 late='echo "exit 0 0 a 10" >"$(head -n 1 names)"; : >"${CK_NOTES%/*}/3.met"'
 job 'met; exit 137' "$late" -- $where
 fact "notes that come late are removed, too" starts 0 2

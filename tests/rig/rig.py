@@ -370,9 +370,9 @@ class Rig:
         for path in 'class/net', 'devices/virtual/net':
             mount('none', f'/sys/{path}', MS_BIND, source=f'{place}/{path}')
 
-    def enter(self, i):
-        """The words before a command that is to run on host i."""
-        return ['nsenter', '-t', str(self.holders[i]), '-n', '-i', '-u', '-m', f'--wd={os.getcwd()}', '--']
+    def enter(self, i, folder=None):
+        """The words before a command that is to run on host i, in our folder or in that one."""
+        return ['nsenter', '-t', str(self.holders[i]), '-n', '-i', '-u', '-m', f'--wd={folder or os.getcwd()}', '--']
 
     def join(self, i):
         """This process goes to host i's network."""

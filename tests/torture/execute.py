@@ -18,25 +18,8 @@ MOST = 300            # seconds
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def node_of(ckrun, rank):
-    """The process of a node, or None."""
-    try:
-        children = pathlib.Path(f'/proc/{ckrun}/task/{ckrun}/children').read_text().split()
-        return next((int(pid) for pid in children
-                     if f'PMI_RANK={rank}'.encode() in pathlib.Path(f'/proc/{pid}/environ').read_bytes().split(b'\0')), None)
-    except OSError:
-        return None
-
-
-def kill_nodes(job, kills):
-    for seconds, rank in kills:
-        time.sleep(seconds)
-        pid = node_of(job.pid, rank) if job.poll() is None else None
-        if pid:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+def has_rank(pid, rank):
+    return f'PMI_RANK={rank}'.encode() in pathlib.Path(f'/proc/{pid}/environ').read_bytes().split(b'\0')
 
 
 class Build:
@@ -64,11 +47,29 @@ class Build:
         return [str(self.folder / 'bin/ckrun'), *more, '-n', str(nodes * per_node), '--ppn', str(per_node), '--timeout', str(limit),
                 './x']
 
+    def node_of(self, job, folder, rank):
+        """The process of a node, or None."""
+        try:
+            children = pathlib.Path(f'/proc/{job.pid}/task/{job.pid}/children').read_text().split()
+            return next((int(pid) for pid in children if has_rank(pid, rank)), None)
+        except OSError:
+            return None
+
+    def kill_nodes(self, job, folder, kills):
+        for seconds, rank in kills:
+            time.sleep(seconds)
+            pid = self.node_of(job, folder, rank) if job.poll() is None else None
+            if pid:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
     def start(self, command, folder, env, limit, kills=()):
         """Returns the exit code and what was said."""
         with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors='replace') as job:
-            killer = threading.Thread(target=kill_nodes, args=(job, kills))
+            killer = threading.Thread(target=self.kill_nodes, args=(job, folder, kills))
             killer.start()
             try:
                 text, code = job.communicate(timeout=limit + 30)[0], job.returncode

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws programs that compose features, runs them, and compares what came with what GUIDE.md promises.
 
-    tests/torture/torture.py [-b BUILD] [--seeds A-B] [--runs N] [--minutes M] [--jobs N] [--shrink DIR]
+    tests/torture/torture.py [-b BUILD] [--seeds A-B] [--runs N] [--minutes M] [--jobs N] [--shrink DIR] [--hosts N [--link SEED]]
 
 A seed draws the same program each time. Each run of it has an environment of its own, also drawn. Most are saved while they
 run; of these, nodes of some are killed (ckrun --replace), and some start again from their last checkpoint, if they can in
 another shape. What the first broken
 promise was, and what was seen instead, is printed for each seed that fails. With --shrink the first seed that fails in
 each way becomes a small program in a folder of its own, with how to run it. --program FOLDER runs such a program again.
+--hosts runs all on several hosts made of namespaces, --link over cables that lose, delay, double and swap frames.
 --matrix checks nothing: it tells which pairs of features the seeds cross, and which they do not.
 """
 
@@ -23,6 +24,7 @@ import time
 
 import draw
 import execute
+import far
 import matrix
 import parts
 import promises
@@ -46,6 +48,8 @@ def parse_options():
     parser.add_argument('--matrix', action='store_true', help='tell which pairs of features the seeds cross')
     parser.add_argument('--enough', type=int, default=3, help='with --matrix: pairs crossed in so many programs are not looked at again')
     parser.add_argument('--forget', action='store_true', help='forget one note of each run, which must be missed')
+    parser.add_argument('--hosts', type=int, choices=(2, 3, 4))
+    parser.add_argument('--link', type=int, metavar='SEED', help='with --hosts')
     parser.add_argument('--limit', type=int, default=60, help='seconds for one run')
     parser.add_argument('-v', '--verbose', action='store_true', help='a line for each seed')
     options = parser.parse_args()
@@ -163,6 +167,12 @@ def show_matrix(options, work):
     print(found.table())
 
 
+def torture(options, build, work):
+    all_seeds = Torture(options, build, work)
+    all_seeds.all()
+    return 1 if all_seeds.failed else 0
+
+
 def main():
     options = parse_options()
     with tempfile.TemporaryDirectory(prefix='torture') as work:
@@ -170,9 +180,9 @@ def main():
         if options.matrix:
             show_matrix(options, work)
             return
-        torture = Torture(options, execute.Build(options.build, work), work)
-        torture.all()
-    sys.exit(1 if torture.failed else 0)
+        if options.hosts:
+            sys.exit(far.run(options, lambda build, folder: torture(options, build, folder)))
+        sys.exit(torture(options, execute.Build(options.build, work), work))
 
 
 if __name__ == '__main__':
