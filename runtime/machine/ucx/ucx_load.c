@@ -35,8 +35,9 @@ static bool find_all(void)
 	return found;
 }
 
-/* UCX handles signals from then on, on a stack of its own. If the program had loaded it before,
- * that is the program's affair. The library stays loaded, because it leaves functions with libc. */
+/* UCX handles signals from then on, and where UCX_HANDLE_ERRORS asks for it on a stack of its own.
+ * If the program had loaded it before, that is the program's affair. The library stays loaded,
+ * because it leaves functions with libc. */
 int ucx_load(int node)
 {
 	const bool there = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
