@@ -239,12 +239,11 @@ static void place_sparse(struct pe *pe, struct collection *c, bool empty)
 		closing_count(pe, c, PHASES_BEGUN);
 }
 
-/* An insertion; or an element that has already arrived. */
+/* An insertion has an index, but not the flag of a call that has one. */
 static int place_early(struct pe *pe, const struct collection *c, const struct cmi_msg *m)
 {
-	if (m->handler == ck_handler(pe, PART_PLACE, H_INSERT))
-		return index_home(pe, c, ((const struct ck_env *)m)->index);
-	return m->handler == ck_handler(pe, PART_PLACE, H_MOVE) ? pe->id : -1;
+	return m->handler == ck_handler(pe, PART_PLACE, H_INSERT) ?
+		       index_home(pe, c, ((const struct ck_env *)m)->index) : -1;
 }
 
 /* ---- checks of messages from other processes ------------------------------------------------- */
