@@ -120,7 +120,7 @@ struct pe {
 	size_t n_timers;                   /* set in `timers` */
 	size_t n_chatter_timers;           /* of them: csd_chatter_timer */
 	uint64_t n_chatter;                /* csd_chatter */
-	uint64_t chatter_bytes;            /* flow_leave_out */
+	uint64_t left_out;                 /* csd_leave_out: bytes sent to other nodes minus received */
 	struct csd_timers *timers;
 	struct pe_threads *threads;
 	struct csd_thread *thread;         /* the one that runs; NULL: the PE's own stack */
@@ -449,10 +449,11 @@ void csd_timer(CcdVoidFn fn, void *arg, double ms);
 int csd_hook(int condition, CcdVoidFn fn, void *arg, bool keep);
 /** Describe the program's timers and hooks, which a checkpoint cannot save. */
 void csd_refuse(const struct pe *pe, struct csd_told *to);
-/** For detections that repeat waves until they succeed: a message of one is being handled, or is
- * sent, or n of its timers were set (n < 0: are over). The watchdog does not count them as work. */
+/** For detections that repeat waves until they succeed: a message of one is being handled, or n of
+ * its timers were set (n < 0: are over). The watchdog does not count these as work. The
+ * sender of such a message tells its bytes to csd_leave_out: nobody waits for it. */
 void csd_chatter(struct pe *pe, const struct cmi_msg *m);
-void csd_chatter_sent(struct pe *pe, int dst_pe, uint64_t bytes);
+void csd_leave_out(struct pe *pe, int other, uint64_t bytes);
 static inline void csd_chatter_timer(struct pe *pe, int n) { pe->n_chatter_timers += (size_t)n; }
 /** While a layer describes: the job is quiescent, so that no other PE of the node works
  * meanwhile. */

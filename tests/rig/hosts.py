@@ -80,16 +80,6 @@ def drawn(found, hosts, launcher, options):
     return [found[i] for i in sorted(numbers.sample(range(len(found)), -(-len(found) // ONE_IN)))]
 
 
-def drawn_link(seed):
-    """What cables do. A packet meets two on its way, and so does the answer to it, but only one of the two flips bits, on
-    the way into its host: of two flipped bits of a segment TCP's sum misses one pair in 32, and the job then ends, as
-    it should, since a seal is broken."""
-    numbers = random.Random(seed)
-    link = {name: round(numbers.uniform(0.002, 0.01), 4) for name in ('loss', 'dup', 'reorder', 'flip')}
-    return link | {'seed': seed, 'delay': round(numbers.uniform(0, 1), 2), 'jitter': round(numbers.uniform(0, 1), 2),
-                   'rate': numbers.choice([50, 200, 1000])}
-
-
 class Launched(running.Runner):
     """Runs cases on the rig. TMPDIR of the runner is not there on the hosts."""
 
@@ -166,13 +156,7 @@ def run_launcher(hosts, launcher, environment, options):
 
 def on_rig(n, folder, options, rows):
     """Runs all launchers on n hosts; returns how many tests failed."""
-    link = None if options.link is None else drawn_link(options.link)
-    if link:
-        print(f'{n} hosts over cables with ' + ' '.join(f'{name}={value}' for name, value in link.items()) +
-              f', again by --link {options.link}', flush=True)
-    hosts, slurm, failed = rig.Rig(n, folder, link=link, build=options.build), None, 0
-    for i in hosts.numbers() if link else ():
-        hosts.set_link(i, way='out', flip=0)
+    hosts, slurm, failed = rig.drawn_rig(n, folder, options.link, options.build), None, 0
     for launcher in rig.launchers():
         if options.launcher not in launcher.name:
             continue

@@ -19,6 +19,7 @@ import ctypes
 import fcntl
 import glob
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -610,6 +611,29 @@ def launchers():
             Launcher('srun --mpi=pmi2', mpi_of_srun('pmi2'), srun('pmi2')),
             Launcher('srun --mpi=pmix', mpi_of_srun('pmix') or pmix, srun('pmix')),
             Launcher('Open MPI', installed('mpirun.openmpi') or pmix, openmpi)]
+
+
+def drawn_link(seed):
+    """What cables do. A packet meets two on its way, and so does the answer to it, but only one of the two flips bits, on
+    the way into its host: of two flipped bits of a segment TCP's sum misses one pair in 32, and the job then ends, as
+    it should, since a seal is broken."""
+    numbers = random.Random(seed)
+    link = {name: round(numbers.uniform(0.002, 0.01), 4) for name in ('loss', 'dup', 'reorder', 'flip')}
+    return link | {'seed': seed, 'delay': round(numbers.uniform(0, 1), 2), 'jitter': round(numbers.uniform(0, 1), 2),
+                   'rate': numbers.choice([50, 200, 1000])}
+
+
+def drawn_rig(n, folder, seed, build):
+    """Hosts over bad cables, drawn by the seed and named in a line; None: without cables."""
+    if seed is None:
+        return Rig(n, folder, build=build)
+    link = drawn_link(seed)
+    print(f'{n} hosts over cables with ' + ' '.join(f'{name}={value}' for name, value in link.items()) +
+          f', again by --link {seed}', flush=True)
+    hosts = Rig(n, folder, link=link, build=build)
+    for i in hosts.numbers():
+        hosts.set_link(i, way='out', flip=0)
+    return hosts
 
 
 if __name__ == '__main__':

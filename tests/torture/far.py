@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import random
 import sys
 import time
 
@@ -13,16 +12,8 @@ sys.path.append(str(execute.HERE.parent / 'rig'))
 import rig  # noqa: E402
 
 
-def draw_link(seed):
-    """What the cables do. No bits flip: of what two cables flip, a sum of TCP's misses a part."""
-    numbers = random.Random(seed)
-    link = {name: round(numbers.uniform(0.001, 0.02), 4) for name in ('loss', 'dup', 'reorder')}
-    return link | {'seed': seed, 'delay': round(numbers.uniform(0, 3), 2), 'jitter': round(numbers.uniform(0, 2), 2),
-                   'rate': numbers.choice((50, 200, 1000))}
-
-
 class Far(execute.Build):
-    """Nodes are dealt to the hosts to one after the other, as evenly as they can be."""
+    """Each host gets as many nodes as the others, or one fewer."""
 
     def __init__(self, folder, work, hosts):
         super().__init__(folder, work)
@@ -63,12 +54,9 @@ def run(options, work):
     if reason := rig.why_not() or options.link is not None and rig.link_missing(options.build):
         print(f'torture: skipped: {reason}')
         return 77
-    link = None if options.link is None else draw_link(options.link)
 
     def inside(folder):
-        if link:
-            print(f'{options.hosts} hosts over cables with ' + ' '.join(f'{name}={value}' for name, value in link.items()), flush=True)
-        hosts = rig.Rig(options.hosts, folder, link=link, build=options.build)
+        hosts = rig.drawn_rig(options.hosts, folder, options.link, options.build)
         notes = pathlib.Path(folder) / 'torture'
         notes.mkdir()
         return work(Far(options.build, notes, hosts), notes)

@@ -66,7 +66,7 @@ static void send_qd(struct pe *pe, int dst_pe, struct qd_msg what)
 
 	what.head = q->head;
 	*q = what;
-	csd_chatter_sent(pe, dst_pe, sizeof *q);
+	csd_leave_out(pe, dst_pe, sizeof *q);
 	csd_send(pe, dst_pe, &q->head);
 }
 

@@ -235,7 +235,7 @@ uint64_t flow_length(const struct pe *pe)
  * it is sent, and no credit comes back before it is given. So the sum is 0 only if both are. */
 uint64_t flow_under_way(const struct pe *pe)
 {
-	uint64_t n = -pe->chatter_bytes;
+	uint64_t n = -pe->left_out;
 
 	for (int i = 0; i < pe->node->job->n_pes; i++) {
 		const struct csd_peer *p = pe->peers[i];
@@ -246,21 +246,17 @@ uint64_t flow_under_way(const struct pe *pe)
 	return n;
 }
 
-void flow_leave_out(struct pe *pe, int other, uint64_t bytes)
+/* Sent to that PE; negative: received from it. */
+void csd_leave_out(struct pe *pe, int other, uint64_t bytes)
 {
 	if (!pe_of_node(pe, other))
-		pe->chatter_bytes += bytes;
+		pe->left_out += bytes;
 }
 
 void csd_chatter(struct pe *pe, const struct cmi_msg *m)
 {
 	pe->n_chatter++;
-	flow_leave_out(pe, m->src_pe, -(uint64_t)m->size);
-}
-
-void csd_chatter_sent(struct pe *pe, int dst_pe, uint64_t bytes)
-{
-	flow_leave_out(pe, dst_pe, bytes);
+	csd_leave_out(pe, m->src_pe, -(uint64_t)m->size);
 }
 
 void flow_describe(struct pe *pe, struct csd_told *to)

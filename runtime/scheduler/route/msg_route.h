@@ -75,9 +75,6 @@ void flow_describe(struct pe *pe, struct csd_told *to);
 /* Bytes under way between processes, of all messages but those left out, and of credits: what this
  * PE has sent minus what it has received. It means something only in the sum over all PEs. */
 uint64_t flow_under_way(const struct pe *pe);
-/* Messages of the watchdog and of what it does not count as work: sent to that PE, or (negative)
- * received from it. */
-void flow_leave_out(struct pe *pe, int other, uint64_t bytes);
 /* Add what has been sent to each node: [n_nodes]. */
 void flow_count_links(const struct pe *pe, struct count_link *links);
 /* Bytes of messages to other nodes of this host, and to other hosts. */

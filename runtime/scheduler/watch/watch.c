@@ -131,7 +131,7 @@ static void send_watch(struct pe *pe, int dst_pe, enum watch_kind kind, uint32_t
 		m->sums[i] = sums ? sums[i] : 0;
 	if (bytes)
 		memcpy(m->records, told->at, bytes);
-	flow_leave_out(pe, dst_pe, m->head.size);
+	csd_leave_out(pe, dst_pe, m->head.size);
 	csd_send_now(pe, dst_pe, &m->head);
 }
 
@@ -519,7 +519,7 @@ static void watch_arrived(struct pe *pe, struct cmi_msg *head)
 		return;
 	}
 	pe->watch->n_own++;
-	flow_leave_out(pe, head->src_pe, -(uint64_t)head->size);
+	csd_leave_out(pe, head->src_pe, -(uint64_t)head->size);
 	switch ((enum watch_kind)m->kind) {
 	case WATCH_ASK:
 		watch_ask(pe, m->wave);

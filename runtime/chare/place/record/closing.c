@@ -75,7 +75,7 @@ static bool is_wave(uint32_t kind) { return kind == WHERE_WAVE || kind == WHERE_
 static void send_closing(struct pe *pe, int dst_pe, struct where_msg what)
 {
 	if (is_wave(what.kind))
-		csd_chatter_sent(pe, dst_pe, sizeof what);
+		csd_leave_out(pe, dst_pe, sizeof what);
 	where_send(pe, dst_pe, H_CLOSING, CMI_F_SYSTEM, what);
 }
 
